@@ -249,7 +249,7 @@ impl Remote {
             other => other.to_string(),
         };
         let hint = if self.url.starts_with("https:") || self.url.contains("/p/") {
-            "is the server up? ask whoever runs it"
+            "is the server up? ask its operator"
         } else {
             "start it with pn daemon; --remote-server '' works on the store itself"
         };
@@ -388,8 +388,8 @@ mod tests {
     fn hint_for_an_unreachable_server_depends_on_its_kind() {
         let hint = |url| at(url).expect("fine").unreachable(&ureq::Error::ConnectionFailed).hint.expect("a hint");
         assert!(hint("http://localhost:7533").contains("pn daemon"));
-        assert!(hint("https://host").contains("whoever runs it"));
-        assert!(hint("http://host/p/web").contains("whoever runs it"));
+        assert!(hint("https://host").contains("ask its operator"));
+        assert!(hint("http://host/p/web").contains("ask its operator"));
     }
 
     #[test]

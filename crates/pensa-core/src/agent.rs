@@ -24,13 +24,13 @@ closed_enum! {
         User "user",
         /// Works at set times
         Cron "cron",
-        /// Part of the surroundings
+        /// Part of the system
         System "system",
         /// Helps another agent with one task
         Subagent "subagent",
         /// Belongs to an application
         App "app",
-        /// Has a standing job
+        /// Has a permanent task
         Permanent "permanent",
     }
 }
@@ -78,12 +78,12 @@ closed_enum! {
     Lifecycle "invalid lifecycle: {:?}" {
         Active "active",
         Sleeping "sleeping",
-        /// For good
+        /// Permanently ended
         Dead "dead",
     }
 }
 
-/// A persistent identity, with what it is and what it may do.
+/// A persistent identity, with a description and permissions.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
@@ -93,16 +93,16 @@ pub struct Agent {
     pub name: Option<String>,
     /// The agent it works for
     pub parent_id: Option<AgentId>,
-    /// What it is, in the words of whoever made it
+    /// A description of it: a JSON object of its creator
     #[serde(default)]
     pub descriptor: Object,
     pub active_session_id: Option<SessionId>,
-    /// What it may do, in the words of whoever made it
+    /// Its permissions: a JSON object of its creator
     #[serde(default)]
     pub permissions: Object,
-    /// What its last inference cost
+    /// The tokens of its last inference
     pub tokens: Option<Object>,
-    /// What all its inferences cost, by provider and model
+    /// The totals of all its inferences, by provider and model
     #[serde(default)]
     pub stats: Object,
     pub lifecycle: Lifecycle,

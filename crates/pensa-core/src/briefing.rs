@@ -38,11 +38,11 @@ pub struct SectionDraft {
     pub lines: Vec<BriefingLine>,
 }
 
-/// One thing that a section tells.
+/// One line of a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Line")]
 pub struct BriefingLine {
-    /// What it is about
+    /// Its subject
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub text: String,
@@ -66,7 +66,7 @@ pub struct Section {
     pub name: String,
     pub title: String,
     pub lines: Vec<BriefingLine>,
-    /// How many more there would have been
+    /// How many lines were left out
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
 }
@@ -75,7 +75,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What an agent should know before it goes on.
+/// What an agent needs to know to continue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Briefing {
     pub sections: Vec<Section>,

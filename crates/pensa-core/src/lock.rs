@@ -95,7 +95,7 @@ impl LockRecord {
         let Hold { holder, expires_at, .. } = hold;
         let error = Error::new(Code::AlreadyClaimed, format!("{holder} holds lock {} until {expires_at}", self.name));
         if holder == requester {
-            error.hint("whoever acquired it renews it with --token; --wait 30s waits until it is free")
+            error.hint("renew it with the --token of its acquisition; --wait 30s waits until it is free")
         } else {
             error.hint("--wait 30s waits until it is free")
         }

@@ -51,18 +51,17 @@ pub struct Project {
 entity!(Project: "project" in "projects", keys 1 { name, store = store_id, created_at, archived_at });
 
 closed_enum! {
-    /// How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
-    /// with the server itself.
+    /// What a token allows in one project, each role including the one before it; or, as `operator`, on the server itself.
     Role "no such role: {:?}" hint "viewer, agent, maintainer, admin or operator" {
-        /// Looks
+        /// Reads
         Viewer "viewer",
-        /// Works: also creates, claims, closes, comments
+        /// Also creates, claims, closes, comments
         Agent "agent",
-        /// Also deletes, undoes what others did, imports with authority, collects garbage
+        /// Also deletes, undoes operations of others, imports authoritatively, collects garbage
         Maintainer "maintainer",
         /// Also manages the tokens of the project and reads its audit
         Admin "admin",
-        /// Manages the server's projects, tokens and audit; held in no project, and opens none
+        /// Manages the server's projects, tokens and audit; has no project, and opens none
         #[value(skip)]
         Operator "operator",
     }
@@ -86,7 +85,7 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     pub id: TokenId,
-    /// The project it opens; none for an operator's
+    /// Its project; none for an operator's
     pub project: Option<ProjectName>,
     pub role: Role,
     pub created_at: Timestamp,
@@ -109,7 +108,7 @@ pub struct NewToken {
     pub id: TokenId,
     /// The secret
     pub token: String,
-    /// The project it opens; none for an operator's
+    /// Its project; none for an operator's
     pub project: Option<ProjectName>,
     pub role: Role,
     pub expires_at: Option<Timestamp>,

@@ -74,7 +74,7 @@ impl RepoLocation {
     }
 }
 
-/// A repository that runs take place in.
+/// A repository of runs.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repo {
@@ -97,7 +97,7 @@ entity!(Repo: "repo" in "repos", keys 1 {
 pub struct Workspace {
     pub id: WorkspaceId,
     pub name: String,
-    /// What another system calls it
+    /// Its id in another system
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
     pub created_at: Timestamp,

@@ -26,7 +26,7 @@ pub const RECEIPTS: &str = "signal_receipts";
 pub const PAYLOAD_BYTES: usize = 256 << 10;
 
 closed_enum! {
-    /// What a signal asks for.
+    /// The type of a signal.
     SignalType "invalid type of a signal: {:?}" {
         Stop "stop",
         Pause "pause",
@@ -39,7 +39,7 @@ closed_enum! {
 }
 
 closed_enum! {
-    /// What can be sent a signal.
+    /// The kinds of recipients.
     RecipientKind "invalid kind of a recipient: {:?}" {
         Loop "loop",
         Agent "agent",
@@ -47,23 +47,23 @@ closed_enum! {
     }
 }
 
-/// A signal, and how far it was heard.
+/// A signal, and how many recipients have acknowledged it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signal {
     pub id: SignalId,
     pub signal_type: SignalType,
-    /// The loop that it comes from
+    /// The loop that sent it
     pub source_loop: Option<LoopId>,
     pub target_loop: Option<LoopId>,
     pub target_agent: Option<AgentId>,
     pub target_run: Option<RunId>,
-    /// What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`
+    /// The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S`
     pub target_selector: Option<String>,
     #[serde(default)]
     pub reason: String,
     pub payload: Option<Value>,
-    /// Who sent it
+    /// The actor that sent it
     pub actor: String,
     pub recipient_count: i64,
     pub acknowledged_count: i64,
@@ -72,7 +72,7 @@ pub struct Signal {
     pub acknowledged_at: Option<Timestamp>,
 }
 
-/// What one recipient has of a signal.
+/// The receipt of one recipient.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
@@ -82,7 +82,7 @@ pub struct Receipt {
     pub recipient_kind: RecipientKind,
     pub created_at: Timestamp,
     pub acknowledged_at: Option<Timestamp>,
-    /// Who said so
+    /// The actor that acknowledged it
     pub acknowledged_by: Option<String>,
 }
 

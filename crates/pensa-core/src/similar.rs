@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn rephrased_title_is_found() {
-        let told = "login crash on empty password";
+        let first = "login crash on empty password";
         for again in [
             "Login crashes on empty password",
             "crash on login with empty password",
@@ -187,24 +187,24 @@ mod tests {
             "login page crash on empty password",
             "login crash on empty passwords",
         ] {
-            assert!(found(told, again), "{again}");
+            assert!(found(first, again), "{again}");
         }
     }
 
     #[test]
     fn restatements_are_found_and_different_statements_are_not() {
-        let told = "Extended class rather than wrapper for consistency";
+        let first = "Extended class rather than wrapper for consistency";
         for again in [
-            told,
+            first,
             "extended classes rather than wrappers, for consistency",
             "Extended the class rather than a wrapper for more consistency",
             "Extended class rather than wrapper for consistancy",
         ] {
-            assert!(restates(told, again) && restates(again, told), "{again}");
+            assert!(restates(first, again) && restates(again, first), "{again}");
         }
         for (one, other) in [
-            (told, "Extended class rather than wrapper for speed"),
-            (told, "Extended wrapper rather than class for consistency"),
+            (first, "Extended class rather than wrapper for speed"),
+            (first, "Extended wrapper rather than class for consistency"),
             ("the cache depends on the parser", "the parser depends on the cache"),
             ("use port 8080 for tests", "use port 8081 for tests"),
             ("use port 8080 for the daemon in tests", "use port 8080 for the daemon in tests of 2 stores"),
@@ -223,9 +223,9 @@ mod tests {
 
     #[test]
     fn different_title_is_not_found() {
-        let told = "login crash on empty password";
+        let first = "login crash on empty password";
         for other in ["logout crash on full disk", "add login page", "empty password policy", "", "!!!", "crash"] {
-            assert!(!found(told, other), "{other}");
+            assert!(!found(first, other), "{other}");
         }
         assert!(!found("task 17", "task 18"));
         assert!(!found("!!!", "???"));

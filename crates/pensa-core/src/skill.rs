@@ -26,7 +26,7 @@ pub type Mappings = BTreeMap<String, Vec<String>>;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skills {
     pub mappings: Mappings,
-    /// When any of it was last changed; null if nothing ever was
+    /// When anything was last changed; null if nothing was
     #[serde(rename = "updatedAt")]
     pub updated_at: Option<Timestamp>,
 }

@@ -15,7 +15,7 @@ use crate::json;
 use crate::time::Timestamp;
 
 closed_enum! {
-    /// What keeps the content of a snapshot.
+    /// How the content of a snapshot is stored.
     Provider "unknown snapshot provider: {}" {
         /// A commit that only a ref under refs/pensa/ holds
         Git "git",
@@ -34,10 +34,10 @@ closed_enum! {
     /// Why a snapshot was taken.
     #[derive(Default)]
     SnapshotKind "unknown kind of snapshot: {:?}" {
-        /// Somebody asked for it
+        /// It was requested
         #[default]
         Manual "manual",
-        /// It is what was there before a restore
+        /// It is the state before a restore
         Safety "safety",
     }
 }
@@ -50,26 +50,26 @@ pub struct Snapshot {
     pub kind: SnapshotKind,
     pub provider: Provider,
     pub repo_id: RepoId,
-    /// The run that it was taken for
+    /// The run it was taken for
     pub run_id: Option<RunId>,
     /// The machine that has the tree and the content
     pub host: String,
     /// The tree
     pub root: String,
-    /// What the provider calls it: a ref, a subvolume, a snapshot of a dataset
+    /// Its name at the provider: a ref, a subvolume, a snapshot of a dataset
     #[serde(rename = "ref")]
     pub reference: Option<String>,
-    /// Where its content can be looked at
+    /// The path of its content
     pub path: Option<String>,
-    /// The snapshot before it
+    /// Its parent snapshot
     pub parent_id: Option<SnapshotId>,
     pub label: Option<String>,
     pub actor: String,
-    /// `files`, `bytes`, what was `left_out`, and what the provider needs to prove it
+    /// `files`, `bytes`, what was `left_out`, and what the provider needs to verify it
     #[serde(default)]
     pub metadata: Map<String, Value>,
     pub created_at: Timestamp,
-    /// When the tree was last made equal to it
+    /// When the tree was last restored to it
     pub restored_at: Option<Timestamp>,
 }
 

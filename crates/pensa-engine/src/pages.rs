@@ -82,7 +82,7 @@ pub fn write(store: &StoreDir, actor: &str, read: impl FnOnce(&str) -> Result<Pa
 pub fn refresh(store: &StoreDir, actor: &str, read: impl FnOnce(&str) -> Result<Pages>) -> Result<()> {
     let dir = store.local_dir(DIR)?;
     locked(&dir, || {
-        // Without a reader's name, show the work of whoever made the change.
+        // Without a reader's name, show the work of the actor of the change.
         let reader = text_of(&dir.join(READER))?;
         write_pages(&dir, read(if reader.is_empty() { actor } else { &reader })?).map(drop)
     })

@@ -33,7 +33,7 @@ pub(crate) const PATH: &str = "/events";
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How often the token of an open stream is checked again.
 const TOKEN_CHECK_INTERVAL: Duration = Duration::from_millis(900);
-/// How long a client may leave a chunk unread. Less than the TCP timeout, so that the client can be told why.
+/// How long a client may leave a chunk unread. Less than the TCP timeout, so that the client can still be sent the reason.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// After this many events that did not match the filter, the client gets its new position.
 const MAX_SILENT_EVENTS: i64 = 200;

@@ -112,7 +112,9 @@ pub fn patterns(given: &[String]) -> Result<Vec<Pattern>> {
     let each = given.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|text| !text.is_empty());
     let patterns: Vec<Pattern> = each.take(MAX_PATTERNS + 1).map(str::parse).collect::<Result<_>>()?;
     if patterns.len() > MAX_PATTERNS {
-        return Err(Error::invalid(format!("more than {MAX_PATTERNS} types")).hint("leave them out: all are told then"));
+        return Err(
+            Error::invalid(format!("more than {MAX_PATTERNS} types")).hint("leave them out to get events of all types")
+        );
     }
     Ok(patterns)
 }

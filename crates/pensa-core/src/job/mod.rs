@@ -37,9 +37,9 @@ closed_enum! {
         Running "running",
         Succeeded "succeeded",
         Failed "failed",
-        /// It was ended because it took too long
+        /// It exceeded its time limit
         Timeout "timeout",
-        /// It was ended because somebody asked for it
+        /// Its end was requested
         Cancelled "cancelled",
     }
 }
@@ -61,34 +61,34 @@ pub struct Job {
     pub lane: Lane,
     /// The program and its arguments, as a shell would read them
     pub command: String,
-    /// The directory that it runs in
+    /// Its working directory
     pub cwd: Option<String>,
-    /// The loop that it is a part of
+    /// Its loop
     pub loop_id: Option<String>,
     pub run_id: Option<RunId>,
     pub session_id: Option<SessionId>,
     pub issue_id: Option<IssueId>,
     pub actor: String,
-    /// The machine that it runs on
+    /// Its machine
     pub host: Option<String>,
     /// The number of the command's process
     pub pid: Option<i64>,
-    /// When that process began, in the words of its machine
+    /// The start time of that process, as its machine states it
     pub born: Option<String>,
-    /// The process that looks after it
+    /// The process that supervises it
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub end: RunEnd,
-    /// Bytes that it wrote, kept or not
+    /// The size of its whole output in bytes, stored or not
     pub output_bytes: i64,
-    /// Whether some of what it wrote was not kept
+    /// Whether only a part of its output is stored
     pub truncated: bool,
     pub was_timeout: bool,
-    /// Whether somebody asked for its end
+    /// Whether its end was requested
     pub was_cancelled: bool,
-    /// How long it may take, in milliseconds
+    /// Its time limit, in milliseconds
     pub timeout_ms: i64,
-    /// Where it stands in the queue of its lane: those with smaller numbers come before
+    /// Its position in the queue of its lane: smaller numbers come first
     pub number: i64,
     pub queued_at: Timestamp,
     /// How long it waits for a slot
@@ -98,7 +98,7 @@ pub struct Job {
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<i64>,
     pub updated_at: Timestamp,
-    /// What it wrote, as far as it was kept; only where one job is shown
+    /// Its stored output; only when one job is shown
     pub output: Option<String>,
 }
 

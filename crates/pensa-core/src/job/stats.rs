@@ -30,9 +30,9 @@ impl Percentiles {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobCounts {
     pub count: i64,
-    /// Those that wait or run
+    /// Those that are queued or running
     pub unfinished: i64,
-    /// Those that ended by themselves, and badly
+    /// Those that ended by themselves, with an error
     pub failures: i64,
     pub timeouts: i64,
     pub cancelled: i64,

@@ -26,17 +26,17 @@ pub const TEXT_BYTES: usize = 64 << 10;
 pub const MAX_WORDS: usize = 100;
 
 closed_enum! {
-    /// What kind of knowledge it is.
+    /// The kind of a learning.
     #[derive(Default)]
     Kind "invalid kind: {:?}" {
-        /// Something that is done like this here
+        /// How something is done here
         #[default]
         Pattern "pattern",
-        /// A way to go about something
+        /// A way to solve a kind of problem
         Approach "approach",
-        /// What was settled, and why
+        /// What was decided, and why
         Decision "decision",
-        /// What trips you up if you do not know it
+        /// A trap to know about
         Gotcha "gotcha",
     }
 }
@@ -52,7 +52,7 @@ closed_enum! {
     }
 }
 
-/// What a piece of work was worth, as its author put it.
+/// The value of work, as its author rated it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Worth")]
 pub struct WorkValue {
@@ -63,7 +63,7 @@ pub struct WorkValue {
     pub description: Option<String>,
 }
 
-/// What somebody found out.
+/// A finding with its source.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Learning {
@@ -77,27 +77,27 @@ pub struct Learning {
     pub files: Vec<String>,
     /// The issue it came from
     pub issue_id: Option<IssueId>,
-    /// The piece of work it came from, by its issue
+    /// The work it came from, by its issue
     pub work: Option<IssueId>,
     /// The session it came from
     pub session_id: Option<SessionId>,
     #[serde(default)]
     pub impact: Impact,
-    /// From when on it no longer holds
+    /// When it expires
     pub expires_at: Option<Timestamp>,
-    /// The learning in whose place this one is
+    /// The learning that it replaces
     pub supersedes: Option<LearningId>,
-    /// How often it was told: 1 and one more each time that somebody found out the same
+    /// How often it was remembered: 1, and one more for each merged duplicate
     #[serde(default = "first")]
     pub revision: i64,
-    /// What the work was worth that it came from
+    /// The value of the work it came from
     pub value: Option<WorkValue>,
     /// The issue of another tracker
     pub linear_id: Option<String>,
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// When somebody last said that it still holds
+    /// When it was last confirmed as valid
     pub verified_at: Option<Timestamp>,
     /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
@@ -120,7 +120,7 @@ fn first() -> i64 {
 pub struct LearningDetail {
     #[serde(flatten)]
     pub learning: Learning,
-    /// The learning that is in its place
+    /// The learning that replaced it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<LearningId>,
 }

@@ -137,7 +137,7 @@ pub struct Candidate {
 pub struct Hit {
     #[serde(flatten)]
     pub learning: Learning,
-    /// How well it fits; only for comparison with others of the same answer
+    /// Its score; comparable only within the same answer
     pub score: i64,
     /// True if the text was cut to fit the budget; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -38,7 +38,7 @@ const COMMAND_BYTES: usize = 64 << 10;
 pub const CONTEXT_BYTES: usize = 512 << 10;
 
 closed_enum! {
-    /// What a loop makes.
+    /// The type of a loop, by what it produces.
     LoopType "invalid type of a loop: {:?}" {
         Plan "plan",
         Spec "spec",
@@ -50,17 +50,17 @@ closed_enum! {
 closed_enum! {
     /// The status of a loop.
     LoopStatus "invalid status of a loop: {:?}" {
-        /// Nobody runs it yet
+        /// It has no runner yet
         Pending "pending",
         Running "running",
         Paused "paused",
-        /// Its work is brought onto what others have merged
+        /// It is rebasing its work onto merged changes
         Rebasing "rebasing",
-        /// Somebody is to say whether it is good
+        /// Its result awaits approval
         AwaitingApproval "awaiting_approval" | "awaiting-approval",
         Complete "complete",
         Failed "failed",
-        /// What it rests on no longer holds
+        /// Its basis is no longer valid
         Invalidated "invalidated",
     }
 }
@@ -85,36 +85,36 @@ pub struct Loop {
     pub loop_type: LoopType,
     /// The loop that must be complete before this one can run
     pub parent_id: Option<LoopId>,
-    /// The issue that it works on
+    /// Its issue
     pub issue_id: Option<IssueId>,
-    /// What it begins with
+    /// The artifact it starts from
     pub input_artifact: Option<String>,
-    /// What came of it
+    /// The files it produced
     #[serde(default)]
     pub output_artifacts: Vec<String>,
     pub prompt_path: String,
-    /// Says with its exit code whether an iteration was good
+    /// The command whose exit code says whether an iteration is valid
     pub validation_command: String,
     pub max_iterations: u32,
     pub worktree: String,
-    /// How many iterations were begun
+    /// How many iterations were started
     pub iteration: u32,
     pub status: LoopStatus,
-    /// How far it is, in words
+    /// Its progress, in words
     #[serde(default)]
     pub progress: String,
-    /// Whatever its prompts need, typed by whoever made it
+    /// Values for its prompts: any JSON
     #[serde(default)]
     pub context: Value,
-    /// Why it is where it stands, if somebody said so
+    /// Why it has its status, if given
     pub reason: Option<String>,
-    /// Who runs it, or ran it last
+    /// The actor that runs it, or ran it last
     pub holder: Option<String>,
-    /// The machine that it runs on
+    /// The machine that runs it
     pub host: Option<String>,
     /// The process that runs it
     pub pid: Option<i64>,
-    /// Its place among those that can be claimed; absent if it can not be
+    /// Its position among the loops that can be claimed; absent if it cannot be claimed
     pub runnable: Option<i64>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

@@ -108,7 +108,7 @@ fn iterate(subject: &mut Loop) -> Result<EventType> {
         let Loop { id, max_iterations, .. } = subject;
         let message = format!("{id} has had all of its {max_iterations} iterations");
         return Err(Error::new(Code::InvalidStatusTransition, message)
-            .hint(format!("pn loop fail {id} gives it up; pn loop submit {id} has somebody look at what there is")));
+            .hint(format!("pn loop fail {id} fails it; pn loop submit {id} submits the current result for approval")));
     }
     subject.iteration += 1;
     Ok(EventType::LoopIterated)
@@ -118,7 +118,7 @@ fn iterate(subject: &mut Loop) -> Result<EventType> {
 fn held(subject: &Loop) -> Error {
     let (id, holder) = (&subject.id, subject.holder.as_deref().unwrap_or("somebody"));
     Error::new(Code::AlreadyClaimed, format!("{holder} runs {id}"))
-        .hint("pn loop claim takes another; whoever takes this one over pauses and resumes it")
+        .hint("pn loop claim claims another; to take this one over, pause and resume it")
 }
 
 fn refused(subject: &Loop, step: LoopTransition) -> Error {
@@ -317,8 +317,8 @@ mod tests {
                     assert!(error.message.contains("lp-1") && error.hint.is_some(), "{error}");
                     assert_eq!(moved, subject(from), "what is refused changes nothing");
                 }
-                let told = got.map_err(|error| error.code).map(|event| event.map(|_| moved.status));
-                assert_eq!(told, expected, "{step:?} of {from}");
+                let result = got.map_err(|error| error.code).map(|event| event.map(|_| moved.status));
+                assert_eq!(result, expected, "{step:?} of {from}");
                 let is_moved = moved.status != from;
                 assert_eq!(moved.runnable.is_none(), is_moved, "{step:?} of {from}");
                 assert_eq!(moved.archived_at, (step == LoopTransition::Archive && expected == to(from)).then_some(now));

@@ -18,20 +18,20 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What kind of agent it is
+    /// Its type
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     #[serde(rename = "type")]
     pub agent_type: AgentType,
-    /// What to call it
+    /// Its name
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The agent it works for
     #[arg(long, value_name = "AGENT")]
     pub parent: Option<AgentRef>,
-    /// What it is, in words of your own
+    /// A description of it: a JSON object of your own
     #[arg(skip)]
     pub descriptor: Option<Object>,
-    /// What it may do, in words of your own
+    /// Its permissions: a JSON object of your own
     #[arg(skip)]
     pub permissions: Option<Object>,
     #[command(flatten)]
@@ -39,11 +39,11 @@ pub struct Create {
     pub session: SessionLinks,
 }
 
-/// What the next session of an agent is about.
+/// What a new session of an agent belongs to.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct SessionLinks {
-    /// What the inference provider calls the conversation
+    /// The inference provider's id of the conversation
     #[arg(long = "inference-session", value_name = "NAME")]
     pub inference_session_id: Option<String>,
     /// The issue that the session is about
@@ -87,7 +87,7 @@ pub struct Show {
 
 op!(Show => Agent, "agent.show", get("/agents/{id}"), Read);
 
-/// Change what an agent is called, what it is, what it may do, or what it has cost
+/// Change the name, descriptor, permissions or cost of an agent
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -95,31 +95,31 @@ pub struct Update {
     /// Which agent: its id, the beginning of it, or its name
     #[arg(value_name = "AGENT")]
     pub id: AgentRef,
-    /// A new name; an empty one takes it away
+    /// A new name; an empty one removes it
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Another descriptor, in place of the one it has
+    /// A new descriptor, replacing the old one
     #[arg(skip)]
     pub descriptor: Option<Object>,
-    /// Other permissions, in place of those it has
+    /// New permissions, replacing the old ones
     #[arg(skip)]
     pub permissions: Option<Object>,
-    /// What its last inference cost; null takes it away
+    /// The tokens of its last inference; null removes them
     #[arg(skip)]
     #[serde(default, deserialize_with = "given")]
     pub tokens: Option<Option<Object>>,
-    /// What all its inferences cost, in place of what it has
+    /// The totals of all its inferences, replacing the old ones
     #[arg(skip)]
     pub stats: Option<Object>,
 }
 
-/// A field that is there, be it null.
+/// Distinguishes a null field from an absent one.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Object>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
 impl Update {
-    /// Whether the request asks for nothing at all.
+    /// Whether the request changes nothing.
     pub fn is_empty(&self) -> bool {
         self.name.is_none()
             && self.descriptor.is_none()
@@ -150,7 +150,7 @@ impl Update {
 
 op!(Update => Agent, "agent.update", patch("/agents/{id}"), Write);
 
-/// Put an agent to sleep; its session can still get entries
+/// Put an agent to sleep; entries can still be appended to its session
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Sleep {
@@ -161,7 +161,7 @@ pub struct Sleep {
 
 op!(Sleep => Agent, "agent.sleep", post("/agents/{id}/sleep"), Write);
 
-/// Wake an agent that sleeps
+/// Wake a sleeping agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Wake {
@@ -172,7 +172,7 @@ pub struct Wake {
 
 op!(Wake => Agent, "agent.wake", post("/agents/{id}/wake"), Write);
 
-/// End an agent for good; what it has said stays
+/// End an agent permanently; its sessions stay
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Kill {
@@ -185,18 +185,18 @@ op!(Kill => Agent, "agent.kill", post("/agents/{id}/kill"), Write);
 
 /// Delete an agent with all its sessions and their entries
 ///
-/// `pn undo` brings it back, until `pn gc` removes what was deleted long ago.
+/// `pn undo` restores it, until `pn gc` removes it permanently.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
     /// Which agent: its id, the beginning of it, or its name
     #[arg(value_name = "AGENT")]
     pub id: AgentRef,
-    /// Really delete all of it
+    /// Confirm the deletion
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// For good: it cannot be undone
+    /// Delete permanently: it cannot be undone
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub purge: bool,
@@ -204,7 +204,7 @@ pub struct Delete {
 
 op!(Delete => Deleted, "agent.delete", delete("/agents/{id}"), Maintain);
 
-/// An agent that is gone, and what went with it.
+/// A deleted agent, and how much was deleted with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deleted {
     /// Always `deleted`
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_null_takes_tokens_away_and_silence_leaves_them() {
+    fn null_removes_tokens_and_an_absent_field_keeps_them() {
         let update = |given: serde_json::Value| serde_json::from_value::<Update>(given).expect("an operation");
         assert_eq!(update(json!({"id": "a"})).tokens, None);
         assert_eq!(update(json!({"id": "a", "tokens": null})).tokens, Some(None));
@@ -231,16 +231,16 @@ mod tests {
     }
 }
 
-/// Take in an agent that lived elsewhere, with all its sessions
+/// Import an agent from another system, with all its sessions
 ///
-/// One that is here already is left as it is, except that it gets its parent if that was not here before.
+/// An existing agent stays as it is, but gets its parent if that was missing.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
-    /// The id that it has and keeps
+    /// Its id, which it keeps
     pub id: AgentId,
-    /// Known to this version or not
+    /// Its type, which this version may not know
     #[serde(rename = "type")]
     pub agent_type: TypeName,
     pub name: Option<String>,
@@ -256,14 +256,14 @@ pub struct Import {
     pub lifecycle: Lifecycle,
     pub created_at: Option<Timestamp>,
     pub updated_at: Option<Timestamp>,
-    /// In their order; the last one is active
+    /// In order; the last one is active
     pub sessions: Vec<ImportedSession>,
-    /// Keep secrets as they are
+    /// Do not redact secrets
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }
 
-/// A session that took place elsewhere.
+/// A session of an imported agent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -281,13 +281,13 @@ op!(Import => Imported, "agent.import", post("/agents/import"), Write, {
     const MAX_BODY: usize = 256 << 20;
 });
 
-/// What became of an agent from elsewhere.
+/// The result of importing an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
     pub id: AgentId,
-    /// Whether it was not here before
+    /// Whether it is new
     pub imported: bool,
-    /// Whether its parent is not here
+    /// Whether its parent does not exist
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parent_missing: bool,
     pub sessions: i64,

@@ -1,4 +1,4 @@
-//! Who did what with which token.
+//! The operation that lists who did what with which token.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -11,18 +11,18 @@ use crate::op::{Scope, op};
 use crate::project::ProjectName;
 use crate::time::{Since, Timestamp};
 
-/// Tell who did what with which token in your project, or as an operator on the server, newest first
+/// List who did what with which token in your project, or as an operator on the server, newest first
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
-    /// Only what concerns this project
+    /// Only entries of this project
     #[arg(long, value_name = "PROJECT")]
     pub project: Option<ProjectName>,
-    /// Only what was done with this token
+    /// Only entries of this token
     #[arg(long, value_name = "ID")]
     pub token: Option<TokenId>,
-    /// Only what happened since then: a duration such as 7d, or a time
+    /// Only entries since then: a duration such as 7d, or a time
     #[arg(long, value_name = "WHEN")]
     pub since: Option<Since>,
     /// At most this many
@@ -34,18 +34,18 @@ op!(Audit => Vec<AuditLine>, "audit.list", get("/audit"), Admin, {
     const SCOPE: Scope = Scope::Server;
 });
 
-/// One thing that was done.
+/// One entry of the audit log.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditLine {
     pub at: Timestamp,
-    /// The project it was done in; none for what was done to the server itself
+    /// The project; none for the server itself
     pub project: Option<ProjectName>,
-    /// The token it was done with; none if it was done with the store or the database itself
+    /// The token; none if the caller had direct access to the store or database
     pub token: Option<TokenId>,
     pub actor: String,
     pub event_type: String,
-    /// What it was done to: `issue`, `project`, `token`
+    /// What was changed: `issue`, `project`, `token`
     pub subject_kind: String,
     pub subject_id: String,
     /// The event's number in the log of its store

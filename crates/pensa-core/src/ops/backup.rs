@@ -1,4 +1,4 @@
-//! Operations on whole copies of a store.
+//! Operations that back up and restore a store.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -8,22 +8,22 @@ use crate::op::op;
 
 /// Copy the store's database to a file
 ///
-/// Without a file the copy goes to the store's backups, where the newest five are kept.
+/// Without a file, the copy goes to the store's backups, which keep the newest five.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Backup {
-    /// The file to make; only where the store is
+    /// The file to create; only on the machine of the store
     #[arg(value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long, requires = "file")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
 
 op!(Backup => BackedUp, "store.backup", post("/backup"), Maintain, {
-    // Each takes the place of an older one.
+    // Each backup replaces an older one.
 });
 
 /// A backup.
@@ -43,16 +43,16 @@ pub struct Backups {}
 
 op!(Backups => Vec<BackedUp>, "store.backups", get("/backups"), Read);
 
-/// Put the contents of a backup in place of everything in the store
+/// Replace everything in the store with the contents of a backup
 ///
-/// The file is checked first, and what the store holds now is backed up.
+/// The file is checked and the current contents are backed up first.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Restore {
-    /// The backup: a file, or the name of one from pn backup --list
+    /// The backup: a file, or a name from pn backup --list
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Also take a backup of another store
+    /// Also restore a backup of another store
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
@@ -60,14 +60,14 @@ pub struct Restore {
 
 op!(Restore => Restored, "store.restore", post("/restore"), Maintain);
 
-/// What a store was restored to.
+/// The result of restoring a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Restored {
     /// Always `restored`
     pub status: String,
-    /// The number of the event that says so
+    /// The number of the event that records the restore
     pub event: i64,
     pub issues: i64,
-    /// The backup of what was there before
+    /// The backup of the previous contents
     pub backup: String,
 }

@@ -1,4 +1,4 @@
-//! The operation that tells an agent where things stand.
+//! The operation that briefs an agent.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -8,18 +8,18 @@ use serde_with_macros::skip_serializing_none;
 use crate::briefing::{Briefing, Format};
 use crate::op::op;
 
-/// Tell where things stand within a budget: what I am doing, what is next, and what is known about it
+/// Show what an agent needs to continue: work, claims, the queue, learnings and releases
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Brief {
-    /// At most so many tokens, at four bytes each [default: 2000]
+    /// At most this many tokens, at four bytes each [default: 2000]
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u32>,
-    /// In which form it must fit [default: md]
+    /// The format to which the limit applies [default: md]
     #[arg(long, value_name = "FORM")]
     pub format: Option<Format>,
-    /// For whom it is, if not for everybody
+    /// The actor to brief [default: everybody]
     #[arg(skip)]
     pub who: Option<String>,
 }

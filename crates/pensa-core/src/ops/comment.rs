@@ -8,21 +8,21 @@ use crate::comment::Comment;
 use crate::id::IssueRef;
 use crate::op::op;
 
-/// Record an observation about an issue
+/// Add a comment to an issue
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Which issue
     #[arg(value_name = "ID")]
     pub id: IssueRef,
-    /// What to say; - reads it from standard input
+    /// The comment; - reads it from standard input
     #[arg(allow_hyphen_values = true)]
     pub text: String,
 }
 
 op!(Add => Comment, "comment.add", post("/issues/{id}/comments").creates(), Write);
 
-/// List what was said about an issue, oldest first
+/// List the comments on an issue, oldest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct List {

@@ -1,4 +1,4 @@
-//! Operations on what two clones disagreed about.
+//! Operations on conflicts: fields that two clones changed differently.
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::op::op;
 use crate::sync::Conflict;
 
-/// List values that lost against others when two clones changed the same thing
+/// List conflicts: fields that two clones changed, with the value that was not kept
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
@@ -19,14 +19,14 @@ pub struct List {
 
 op!(List => Vec<Conflict>, "conflict.list", get("/conflicts"), Read);
 
-/// Settle a conflict: the value that was kept stays, or the other one is taken
+/// Resolve a conflict: keep the current value, or take the other one
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Resolve {
     /// The conflict, or the beginning of its id
     #[arg(value_name = "ID")]
     pub id: String,
-    /// Which of the two values is right
+    /// Which value to use
     #[arg(long, value_enum)]
     pub take: Side,
 }
@@ -36,9 +36,9 @@ pub struct Resolve {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Side {
-    /// What the store has
+    /// The value in the store
     Kept,
-    /// What it does not have
+    /// The value that was not kept
     Other,
 }
 

@@ -9,7 +9,7 @@ use crate::id::{IssueId, IssueRef};
 use crate::issue::Issue;
 use crate::op::op;
 
-/// Make one issue wait for another
+/// Make an issue wait for another
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
@@ -23,7 +23,7 @@ pub struct Add {
 
 op!(Add => DepChange, "dep.add", post("/deps").creates(), Write);
 
-/// Make one issue no longer wait for another
+/// Stop an issue from waiting for another
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
@@ -46,7 +46,7 @@ pub struct DepChange {
     pub depends_on_id: IssueId,
 }
 
-/// List what an issue waits for
+/// List the issues that an issue waits for
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct List {
@@ -57,7 +57,7 @@ pub struct List {
 
 op!(List => Vec<Issue>, "dep.list", get("/issues/{id}/deps"), Read);
 
-/// Which way a tree is followed.
+/// The direction of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -69,7 +69,7 @@ pub enum Direction {
     Down,
 }
 
-/// Draw what an issue blocks, or what blocks it
+/// Show what an issue blocks, or what blocks it, as a tree
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
@@ -84,7 +84,7 @@ pub struct Tree {
 
 op!(Tree => Vec<TreeNode>, "dep.tree", get("/issues/{id}/deps/tree"), Read);
 
-/// Find issues that wait for each other; a healthy store has none
+/// List cycles of issues that wait for each other; a healthy store has none
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cycles {}

@@ -1,4 +1,4 @@
-//! The operation that removes what is old and no longer needed.
+//! The operation that removes old data that is no longer needed.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -8,19 +8,21 @@ use serde_with_macros::skip_serializing_none;
 use crate::op::op;
 use crate::time::{Span, Timestamp};
 
-/// Most of one kind that one call removes, so that others need not wait for long.
+/// Maximum number of each kind that one call removes, so that other writers do not wait for long.
 pub const BATCH: u32 = 500;
 
-/// Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished jobs, what undo
-/// keeps of deleted issues and agents, snapshots that were taken automatically, and parts of the journal that two backups have
+/// Remove old data that is no longer needed
+///
+/// That is: archived loops, acknowledged signals, the output of finished jobs, deleted issues and agents that undo
+/// could restore, automatic snapshots, and parts of the journal that two backups contain.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gc {
-    /// How old it must be: 12h, 7d [default: the setting gc.older-than, else 7d]
+    /// The minimum age: 12h, 7d [default: the setting gc.older-than, else 7d]
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_than: Option<Span>,
-    /// Remove nothing; tell what would be removed
+    /// Only show what would be removed
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -28,25 +30,25 @@ pub struct Gc {
 
 op!(Gc => Collected, "store.gc", post("/gc"), Maintain);
 
-/// How much was removed, or would be.
+/// How much was removed, or would be removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     pub loops: i64,
-    /// Directories of loops that were removed before
+    /// Directories of loops that were removed earlier
     pub loop_directories: i64,
     pub signals: i64,
     pub receipts: i64,
     pub job_outputs: i64,
-    /// Deleted before, and removed for good now
+    /// Deleted earlier, and now removed permanently
     #[serde(default)]
     pub deleted_issues: i64,
     /// With their sessions
     #[serde(default)]
     pub deleted_agents: i64,
-    /// Only those of the machine that asks
+    /// Only those of the calling machine
     pub snapshots: i64,
     pub journal_segments: i64,
-    /// Of records and segments
+    /// The size of records and segments
     pub bytes: i64,
 }
 
@@ -87,26 +89,26 @@ impl Removed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Collected {
     pub dry_run: bool,
-    /// What is younger than this stays
+    /// Newer data stays
     pub until: Timestamp,
     pub removed: Removed,
-    /// Whether there is more, for another call
+    /// Whether another call would remove more
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
-    /// What takes up much space, or leaves little
+    /// Parts that are large, and a disk that is almost full
     pub warnings: Vec<String>,
 }
 
-/// Tell how much space a store takes up, and how much is left
+/// Show how much space the store uses, and how much is free
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Space {}
 
 op!(Space => DiskUsage, "store.space", get("/space"), Maintain, {
-    // How full a disk is is a matter of those who look after it.
+    // Only maintainers of a store need to know how full its disk is.
 });
 
-/// How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps it.
+/// The size of each part of a store and the free space on its disk, in bytes. Parts in PostgreSQL are absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Taken")]
@@ -118,12 +120,12 @@ pub struct DiskUsage {
     pub free: Option<u64>,
 }
 
-/// When space is worth a word, in bytes.
+/// When to warn about space, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceLimits {
-    /// Less than this left is told.
+    /// Warn when less than this is free.
     pub min_free: u64,
-    /// A larger database, journal or directory of logs is told.
+    /// Warn when a part is larger than this.
     pub max_part: u64,
 }
 
@@ -136,7 +138,7 @@ impl Default for SpaceLimits {
 }
 
 impl DiskUsage {
-    /// What takes up much space, or leaves little.
+    /// Warnings about large parts and a disk that is almost full.
     pub fn warnings(&self, limits: SpaceLimits) -> Vec<String> {
         let parts = [
             ("the database takes up", self.database),
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_large_or_scarce_is_told_and_nothing_else() {
+    fn only_large_parts_and_little_free_space_are_reported() {
         let limits = SpaceLimits { min_free: 10 * MB, max_part: 5 * MB };
         let fine = DiskUsage {
             database: Some(5 * MB),

@@ -1,6 +1,6 @@
-//! Taking in what another tool kept: records of every kind at once, each told as new, as known, or why it was left out.
+//! The operation that imports records of another tool, each reported as new, known or skipped, with the reason.
 //!
-//! What the files of that tool look like is left to whoever reads them.
+//! Reading the files of that tool is left to `pensa-interop`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,21 +16,21 @@ use crate::time::Timestamp;
 use crate::work::{Step, WorkKind, WorkStatus};
 
 closed_enum! {
-    /// Another tool. Under its name stands in the records what has no place of its own.
+    /// Another tool. Fields without a place here are stored under its name.
     Source "invalid source: {:?}" {
         Prjct "prjct",
     }
 }
 
-/// Take in records that another tool kept; what is here already stays as it is
+/// Import records of another tool; existing records stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
-    /// Which tool
+    /// The tool
     pub from: Source,
-    /// What it kept; issues come before what names them
+    /// Its records; issues come before the records that name them
     pub records: Vec<ImportItem>,
-    /// Keep secrets as they are
+    /// Do not redact secrets
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }
@@ -51,16 +51,16 @@ pub enum ImportItem {
     Document(ImportDocument),
 }
 
-/// Where a record comes from, and what of it has no place.
+/// Where a record comes from, and its fields without a place here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Origin")]
 pub struct ImportOrigin {
-    /// The file, by its path in the directory of the tool
+    /// The path of its file in the directory of the tool
     pub file: String,
-    /// Tells whether the record has changed since it was taken in
+    /// A hash that shows whether the record has changed since its import
     pub hash: String,
-    /// Fields that have no place
+    /// Fields without a place here
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub fields: Object,
     /// Other records with the same id
@@ -69,13 +69,13 @@ pub struct ImportOrigin {
 }
 
 impl ImportOrigin {
-    /// Whether something stands here that has no other place.
+    /// Whether there is anything without another place.
     pub fn holds_more(&self) -> bool {
         !self.fields.is_empty() || !self.also.is_empty()
     }
 }
 
-/// Something to do, being done, or done.
+/// A task of another tool: to do, in progress or done.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -85,7 +85,7 @@ pub struct ImportIssue {
     pub description: Option<String>,
     pub issue_type: IssueType,
     pub priority: Priority,
-    /// Whether it is over; work that is done closes its issue by itself
+    /// Whether it is closed; finished work closes its issue by itself
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     pub close_reason: Option<String>,
@@ -94,7 +94,7 @@ pub struct ImportIssue {
     pub closed_at: Option<Timestamp>,
     /// The spec that it implements
     pub spec: Option<String>,
-    /// What was done about it
+    /// The work on it
     pub work: Option<ImportWork>,
     pub origin: ImportOrigin,
 }
@@ -113,7 +113,7 @@ pub struct ImportWork {
     pub started_at: Option<Timestamp>,
 }
 
-/// Something that was shipped.
+/// A release.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -121,10 +121,10 @@ pub struct ImportRelease {
     pub id: ReleaseId,
     pub name: String,
     pub version: String,
-    /// What it is for its users
+    /// What it means for users
     #[serde(rename = "release_kind")]
     pub kind: WorkKind,
-    /// What was done in it, as far as it is here
+    /// Its issues, as far as they exist here
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueId>,
     pub notes: Option<String>,
@@ -132,7 +132,7 @@ pub struct ImportRelease {
     pub origin: ImportOrigin,
 }
 
-/// One text that somebody found out.
+/// A learning.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -148,17 +148,17 @@ pub struct ImportLearning {
     pub impact: Impact,
     pub value: Option<WorkValue>,
     pub linear_id: Option<String>,
-    /// The task it came from, by the id that the other tool gave it
+    /// The task it came from, by its id in the other tool
     pub task: Option<String>,
     pub at: Option<Timestamp>,
-    /// What the other tool calls it
+    /// Its name in the other tool
     pub name: Option<String>,
-    /// What the other tool calls the learning in whose place this one is; it comes before, in the same request
+    /// The learning that it replaces, by its name in the other tool; that comes earlier in the same request
     pub supersedes: Option<String>,
     pub origin: ImportOrigin,
 }
 
-/// What somebody said about an issue.
+/// A comment on an issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -170,19 +170,19 @@ pub struct ImportComment {
     pub origin: ImportOrigin,
 }
 
-/// Something that happened to work on an issue.
+/// An event of the work on an issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportEvent {
     pub issue_id: IssueId,
-    /// How many of the same came before it
+    /// How many equal events came before it
     #[serde(default)]
     pub again: u32,
     /// As the other tool wrote it
     pub data: Object,
 }
 
-/// The skills that an agent's file calls for.
+/// The skills that an agent file requires.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportSkills {
@@ -190,7 +190,7 @@ pub struct ImportSkills {
     pub skills: Vec<String>,
 }
 
-/// A document that is kept as it is, in kv.
+/// A document that is stored unchanged, in kv.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportDocument {
@@ -200,34 +200,34 @@ pub struct ImportDocument {
 }
 
 closed_enum! {
-    /// What became of a record.
+    /// The outcome for a record.
     ImportOutcome "invalid outcome: {:?}" {
-        /// It is new here
+        /// It is new
         Imported "imported",
-        /// A document that was here with another text has this one now
+        /// A document whose text has changed
         Updated "updated",
-        /// It was taken in before
+        /// It was imported earlier
         Here "here",
-        /// It was taken in before, and its file says something else now
+        /// It was imported earlier, and its file has changed since
         Changed "changed",
-        /// Something else has its id
+        /// Another record has its id
         Clash "clash",
-        /// It was taken in before and deleted here
+        /// It was imported earlier, and deleted here since
         Deleted "deleted",
-        /// It can't be kept
+        /// It cannot be stored
         Refused "refused",
     }
 }
 
-/// What became of a record.
+/// The outcome for a record.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Told")]
 pub struct ImportedRecord {
     pub outcome: ImportOutcome,
-    /// The id under which it is here
+    /// Its id in this store
     pub id: Option<String>,
-    /// What there is to say about it
+    /// Why, if it was not imported unchanged
     pub reason: Option<String>,
     /// How many secrets were replaced
     #[serde(default, skip_serializing_if = "is_zero")]

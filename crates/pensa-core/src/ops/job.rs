@@ -1,4 +1,4 @@
-//! Operations on jobs: a slot of a lane, what became of the command in it, and what all of them come to.
+//! Operations on jobs: commands in the slots of a lane, their results, and statistics.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -12,77 +12,77 @@ use crate::run::Process;
 use crate::session::object::Object;
 use crate::time::{Since, Span};
 
-/// What a job is about, whoever looks after it.
+/// What a job is about, whether or not pn supervises it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 pub struct JobSpec {
-    /// The lane whose slot it takes: no-net, net, heavy, or one that is set
+    /// Its lane: no-net, net, heavy, or one from the settings
     #[arg(long, value_name = "LANE")]
     pub lane: Lane,
-    /// The tool that it is a command of [default: the name of the program]
+    /// Its tool [default: the name of the program]
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// The loop that it is a part of
+    /// Its loop
     #[arg(long = "loop", value_name = "LOOP")]
     #[serde(rename = "loop")]
     pub loop_id: Option<String>,
-    /// The run that it is a part of [default: PN_RUN, as pn run exec sets it]
+    /// Its run [default: PN_RUN, as pn run exec sets it]
     #[arg(long, value_name = "RUN")]
     pub run: Option<RunRef>,
-    /// The session that asked for it [default: that of the run]
+    /// The session that requested it [default: that of the run]
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionRef>,
-    /// The issue that it is about [default: that of the run]
+    /// Its issue [default: that of the run]
     #[arg(long, value_name = "ISSUE")]
     pub issue: Option<IssueRef>,
     /// The program and its arguments
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// The directory that it runs in
+    /// Its working directory
     #[arg(skip)]
     pub cwd: Option<String>,
 }
 
-/// Take a slot of a lane for a command that somebody else looks after
+/// Take a slot of a lane for a command that the caller supervises
 ///
-/// Without a free slot the answer is busy, and tells who has them. Slots are those of a machine: jobs on other machines
-/// take none of them.
+/// Without a free slot, returns `busy` and lists who holds the slots. Each machine has its own slots: jobs on other
+/// machines take none of them.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     #[serde(flatten)]
     pub about: JobSpec,
-    /// How many commands of the lane may run at once on its machine
+    /// How many slots the lane has on its machine
     pub slots: i64,
-    /// How long it may take
+    /// Its time limit
     pub timeout: Span,
-    /// How long it waits in the queue if there is no slot; without that it is refused
+    /// How long to wait in the queue for a slot; without it, the job is refused if no slot is free
     pub wait: Option<Span>,
-    /// The machine that it runs on
+    /// Its machine
     pub host: Option<String>,
     /// The command's process
     pub process: Option<Process>,
-    /// The process that looks after it
+    /// The process that supervises it
     pub supervisor: Option<Process>,
 }
 
 op!(Start => Job, "job.start", post("/jobs").creates(), Write);
 
-/// Take the slot that a job waits for, if it is its turn; else it goes on waiting
+/// Take the slot that a job waits for, if it is its turn; otherwise it keeps waiting
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TakeSlot {
     /// Which job: its id, or the beginning of it
     pub id: JobRef,
-    /// How many commands of the lane may run at once on its machine
+    /// How many slots the lane has on its machine
     pub slots: i64,
 }
 
 op!(TakeSlot => Job, "job.take", post("/jobs/{id}/take"), Write);
 
-/// Tell the process of a job that is not over
+/// Record the process of an unfinished job
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -94,7 +94,7 @@ pub struct Update {
 
 op!(Update => Job, "job.update", patch("/jobs/{id}"), Write);
 
-/// Record how a job ended, and give back its slot
+/// Record how a job ended, and free its slot
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -102,10 +102,10 @@ pub struct Finish {
     /// Which job: its id, or the beginning of it
     #[arg(value_name = "JOB")]
     pub id: JobRef,
-    /// succeeded, failed, timeout or cancelled [default: what the exit code says]
+    /// succeeded, failed, timeout or cancelled [default: from the exit code]
     #[arg(long, value_name = "STATUS", required_unless_present_any = ["exit_code", "signal"])]
     pub status: Option<JobStatus>,
-    /// What the command returned
+    /// The exit code of the command
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub exit_code: Option<i64>,
     /// The signal that ended the command
@@ -114,17 +114,17 @@ pub struct Finish {
     /// Why, in words
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// What it wrote, as far as that is to be kept
+    /// Its output, as far as it is to be stored
     #[arg(skip)]
     pub output: Option<String>,
-    /// Bytes that it wrote, kept or not
+    /// The size of its whole output in bytes, stored or not
     #[arg(long, value_name = "N")]
     pub output_bytes: Option<i64>,
-    /// Some of what it wrote was not kept
+    /// Whether only a part of its output is stored
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// The command's process, if nobody has told it before
+    /// The command's process, if not yet recorded
     #[arg(skip)]
     pub process: Option<Process>,
 }
@@ -137,7 +137,7 @@ impl Finish {
 
 op!(Finish => Job, "job.finish", post("/jobs/{id}/finish"), Write);
 
-/// Ask for the end of a job: one that waits ends at once, one that runs when its command is gone
+/// Cancel a job: a queued job ends at once, a running one when its command exits
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
@@ -148,33 +148,33 @@ pub struct Cancel {
 
 op!(Cancel => Job, "job.cancel", post("/jobs/{id}/cancel"), Write);
 
-/// Give up jobs whose processes are gone from their machine; those that are over by now stay as they are
+/// Fail jobs whose processes are gone from their machine; jobs that have ended meanwhile stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailLostJobs {
-    /// The machine that was looked at
+    /// The machine that was checked
     pub host: String,
-    /// The jobs of it that nobody looks after any more
+    /// Its jobs without a supervisor
     #[serde(default)]
     pub lost: Vec<JobRef>,
-    /// Those of it that took longer than they may, and whose processes nobody knows
+    /// Its jobs that exceeded their time limit and have no known process
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overdue: Vec<JobRef>,
 }
 
-/// Most jobs that are given up at once.
+/// Maximum number of lost jobs in one request.
 pub const MAX_LOST_JOBS: usize = 2000;
 
 op!(FailLostJobs => Vec<Job>, "job.settle", post("/jobs/settle"), Write);
 
-/// Take in jobs that another tool kept as records; those that are here already stay as they are
+/// Import jobs from records of another tool; existing jobs stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
     pub records: Vec<Object>,
 }
 
-/// Most jobs that are taken in at once.
+/// Maximum number of imported jobs in one request.
 pub const MAX_IMPORTED: usize = 10_000;
 
 op!(Import => Vec<Job>, "job.import", post("/jobs/import"), Write, {
@@ -187,7 +187,7 @@ op!(Import => Vec<Job>, "job.import", post("/jobs/import"), Write, {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Only those that stand there
+    /// Only those with this status
     #[arg(short, long, value_name = "STATUS")]
     pub status: Option<JobStatus>,
     /// Only those of this lane
@@ -220,7 +220,7 @@ pub struct List {
 
 op!(List => Vec<Job>, "job.list", get("/jobs"), Read);
 
-/// Show a job and what was kept of its output
+/// Show a job and its stored output
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Show {
@@ -231,12 +231,12 @@ pub struct Show {
 
 op!(Show => Job, "job.show", get("/jobs/{id}"), Read);
 
-/// Tell how many jobs there were, how they ended and how long they took, by tool and lane
+/// Show how many jobs there were, how they ended and how long they took, by tool and lane
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stats {
-    /// Only those that began since then: a duration such as 24h, or a time
+    /// Only those that started since then: a duration such as 24h, or a time
     #[arg(long, value_name = "TIME")]
     pub since: Option<Since>,
     /// Only those of this lane

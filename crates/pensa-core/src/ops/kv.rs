@@ -22,24 +22,24 @@ pub struct Get {
 
 op!(Get => KvPair, "kv.get", get("/kv/value"), Read);
 
-/// Keep a value under a name, in place of the one before
+/// Store a value under a name, replacing the old one
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// Its name
     #[arg(value_name = "KEY")]
     pub key: String,
-    /// What to keep; - reads it from standard input
+    /// The value; - reads it from standard input
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     pub value: String,
     /// user, project, repo, runtime, or another
     #[arg(long, value_name = "SCOPE")]
     pub scope: String,
-    /// Only if this is the value before
+    /// Only if this is the old value
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true, conflicts_with = "if_absent")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_value: Option<String>,
-    /// Only if there is none before
+    /// Only if there is no old value
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
@@ -47,7 +47,7 @@ pub struct Set {
 
 op!(Set => KvPair, "kv.set", post("/kv"), Write);
 
-/// List values by their names
+/// List values, sorted by name
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -55,7 +55,7 @@ pub struct List {
     /// Only those of this scope
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// Only those whose names begin with this
+    /// Only those whose names start with this
     #[arg(long, value_name = "TEXT")]
     pub prefix: Option<String>,
     /// At most this many
@@ -66,7 +66,7 @@ pub struct List {
 
 op!(List => Vec<KvPair>, "kv.list", get("/kv"), Read);
 
-/// Forget a value
+/// Delete a value
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
@@ -84,7 +84,7 @@ pub struct Delete {
 
 op!(Delete => Deleted, "kv.delete", delete("/kv"), Write);
 
-/// A value that is gone.
+/// A deleted value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deleted {
     /// Always `deleted`

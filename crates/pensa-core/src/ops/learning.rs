@@ -17,13 +17,13 @@ use crate::time::Span;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
-    /// What was found out; - reads it from standard input
+    /// The finding; - reads it from standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub text: String,
-    /// What kind of knowledge it is [default: pattern]
+    /// Its kind [default: pattern]
     #[arg(short, long)]
     pub kind: Option<Kind>,
-    /// A word to find it by; may be given again
+    /// A tag; may be given again
     #[arg(long = "tag", value_name = "WORD")]
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "tag")]
     pub tags: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Remember {
     /// The issue it came from
     #[arg(long, value_name = "ID")]
     pub issue: Option<IssueRef>,
-    /// The piece of work it came from
+    /// The work it came from, by its issue
     #[arg(long, value_name = "ID")]
     pub work: Option<IssueRef>,
     /// The session it came from
@@ -43,13 +43,13 @@ pub struct Remember {
     /// How much it matters [default: medium]
     #[arg(long)]
     pub impact: Option<Impact>,
-    /// For how long it holds, such as 90d
+    /// How long it is valid, such as 90d
     #[arg(long, value_name = "DURATION")]
     pub expires: Option<Span>,
-    /// The learning in whose place it is
+    /// The learning that it replaces
     #[arg(long, value_name = "LEARNING")]
     pub supersedes: Option<LearningRef>,
-    /// Keep secrets as they are
+    /// Do not redact secrets
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
@@ -57,12 +57,12 @@ pub struct Remember {
 
 op!(Remember => Remembered, "learning.remember", post("/learnings").creates(), Write);
 
-/// A learning that was kept.
+/// A stored learning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remembered {
     #[serde(flatten)]
     pub learning: Learning,
-    /// True if it was there already and was told again; else absent
+    /// True if it was merged into an existing learning; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
     /// How many secrets were replaced
@@ -74,36 +74,36 @@ fn is_zero(count: &i64) -> bool {
     *count == 0
 }
 
-/// Keep learnings that another tool wrote down, by piece of work: all of them, or none
+/// Import learnings of another tool, by work: all of them, or none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportLearnings {
     /// Each with lists of patterns, approaches, decisions and gotchas in `learnings`
     pub records: Vec<Object>,
-    /// Keep secrets as they are
+    /// Do not redact secrets
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }
 
 op!(ImportLearnings => Vec<Remembered>, "learning.take", post("/learnings/take").creates(), Write);
 
-/// Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is
+/// Search learnings by words, tags and files, best first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recall {
-    /// Words to look for
+    /// Words to search for
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none", alias = "query")]
     pub q: Option<String>,
-    /// Those with this word first; may be given again
+    /// Prefer learnings with this tag; may be given again
     #[arg(long = "tag", value_name = "WORD")]
     #[serde(skip_serializing_if = "Vec::is_empty", alias = "tag")]
     pub tags: Vec<String>,
-    /// Those about this file first; may be given again
+    /// Prefer learnings about this file; may be given again
     #[arg(long = "file", value_name = "PATH")]
     #[serde(skip_serializing_if = "Vec::is_empty", alias = "file")]
     pub files: Vec<String>,
-    /// At most so many tokens, at four bytes each
+    /// At most this many tokens, at four bytes each
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
@@ -115,7 +115,7 @@ pub struct Recall {
 
 op!(Recall => Vec<Hit>, "learning.recall", get("/learnings/recall"), Read);
 
-/// List learnings that hold, newest first
+/// List valid learnings, newest first
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -126,7 +126,7 @@ pub struct List {
     /// Only those with this tag
     #[arg(long, value_name = "WORD")]
     pub tag: Option<String>,
-    /// Only those of this issue or piece of work
+    /// Only those of this issue or of the work on it
     #[arg(long, value_name = "ID")]
     pub issue: Option<IssueRef>,
     /// Also those that have expired or were superseded
@@ -152,14 +152,14 @@ pub struct Show {
 
 op!(Show => LearningDetail, "learning.show", get("/learnings/{id}"), Read);
 
-/// Say that a learning still holds, which makes it fresh
+/// Confirm that a learning is still valid, which makes it fresh
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
     /// Which learning: its id, or the beginning of it
     #[arg(value_name = "LEARNING")]
     pub id: LearningRef,
-    /// For how long it holds from now on
+    /// How long it is valid from now on
     #[arg(long, value_name = "DURATION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Span>,
@@ -178,7 +178,7 @@ pub struct Forget {
 
 op!(Forget => Forgotten, "learning.forget", delete("/learnings/{id}"), Maintain);
 
-/// A learning that is gone.
+/// A deleted learning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Forgotten {
     /// Always `deleted`

@@ -14,10 +14,10 @@ use crate::time::Span;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Acquire {
-    /// What the lock is called
+    /// The name of the lock
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s]
+    /// How long it lasts unless renewed: 30s, 15m, 12h, 1d [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Span>,
     /// The secret of the holder [default: a new one]
@@ -26,22 +26,22 @@ pub struct Acquire {
 }
 
 op!(Acquire => Lock, "lock.acquire", post("/locks"), Write, {
-    /// Only its hash is kept.
+    /// Only its hash is stored.
     const VERBATIM: &'static [&'static str] = &["token"];
 });
 
-/// Give a lock back
+/// Release a lock
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// What the lock is called
+    /// The name of the lock
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Only if it is still held with this token
     #[arg(long, value_name = "TOKEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Also if another holds it
+    /// Even if another holds it
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
@@ -52,22 +52,22 @@ op!(Release => Lock, "lock.release", post("/locks/release"), Write, {
     const VERBATIM: &'static [&'static str] = &["token"];
 });
 
-/// Show who holds a lock, and its number
+/// Show who holds a lock, and its fencing number
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// What the lock is called
+    /// The name of the lock
     #[arg(value_name = "NAME")]
     pub name: String,
 }
 
 op!(Status => Lock, "lock.status", get("/locks/status"), Read);
 
-/// List the locks that somebody holds, by name
+/// List the held locks, sorted by name
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Also those that are free
+    /// Free locks too
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,

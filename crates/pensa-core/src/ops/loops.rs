@@ -19,64 +19,64 @@ use crate::signal::Signal;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What it makes
+    /// Its type
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub loop_type: LoopType,
     /// The file with its prompt
     #[arg(long, value_name = "FILE")]
     pub prompt_path: String,
-    /// What says with its exit code whether an iteration was good
+    /// The command whose exit code says whether an iteration is valid
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub validation_command: String,
-    /// The loop that must be complete before
+    /// The loop that must be complete first
     #[arg(long, value_name = "LOOP")]
     #[serde(alias = "parent_id")]
     pub parent: Option<LoopRef>,
-    /// The issue that it works on
+    /// Its issue
     #[arg(long, value_name = "ISSUE")]
     #[serde(alias = "issue_id")]
     pub issue: Option<IssueRef>,
-    /// Most iterations [default: 100]
+    /// The most iterations [default: 100]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<u32>,
-    /// Where its work is done [default: worktrees/ID]
+    /// Its worktree [default: worktrees/ID]
     #[arg(long, value_name = "DIR")]
     pub worktree: Option<String>,
-    /// What it begins with
+    /// The artifact it starts from
     #[arg(long, value_name = "FILE")]
     pub input_artifact: Option<String>,
-    /// Whatever its prompts need: any JSON
+    /// Values for its prompts: any JSON
     #[arg(skip)]
     pub context: Option<Value>,
 }
 
 op!(Create => Loop, "loop.create", post("/loops").creates(), Write);
 
-/// Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+/// Import loops of another tool with their ids: all of them, or none; existing loops stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportLoops {
-    /// Each a loop; what it lacks but its id, type and status is made up
+    /// Each a loop with at least its id, type and status; the rest has defaults
     pub records: Vec<Object>,
 }
 
 op!(ImportLoops => Vec<Loop>, "loop.take", post("/loops/take").creates(), Write);
 
-/// Keep files of a loop that another tool has; what is here already stays as it is
+/// Import files of a loop of another tool; existing files stay as they are
 ///
-/// A long file comes in parts. A part that begins where the file here ends is added to it; one that says something else
-/// than the file here is left out and reported as a clash.
+/// A long file is sent in parts. A part that starts where the stored file ends is appended; one that differs from the
+/// stored file is skipped and reported as a clash.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportLoopFiles {
-    /// The loop, whose record need not be here
+    /// The loop; its record need not exist
     pub id: LoopId,
-    /// Whether they lie in the archive
+    /// Whether they are in the archive
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
     pub parts: Vec<FilePart>,
-    /// The number of the iteration that `current` leads to
+    /// The iteration to which `current` points
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
 }
@@ -85,13 +85,13 @@ op!(ImportLoopFiles => LoopFilesReport, "loop.take_files", post("/loops/files"),
     const MAX_BODY: usize = 64 << 20;
 });
 
-/// What became of the files of a loop.
+/// The result of importing files of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TakenFiles")]
 pub struct LoopFilesReport {
     /// `imported`, `here` or `clash`, for each part
     pub outcomes: Vec<ImportOutcome>,
-    /// Why none of them was kept
+    /// Why none of them was stored
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_directory: Option<String>,
 }
@@ -105,23 +105,23 @@ pub struct List {
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub loop_type: Option<LoopType>,
-    /// Only those that stand there
+    /// Only those with this status
     #[arg(short, long, value_name = "STATUS")]
     pub status: Option<LoopStatus>,
-    /// Only those just below this one
+    /// Only children of this loop
     #[arg(long, value_name = "LOOP")]
     pub parent: Option<LoopRef>,
-    /// Only those that work on this issue
+    /// Only those for this issue
     #[arg(long, value_name = "ISSUE")]
     pub issue: Option<IssueRef>,
-    /// Only those that this actor runs, or ran last
+    /// Only those that this actor runs or ran last
     #[arg(long, value_name = "NAME")]
     pub holder: Option<String>,
-    /// Only those that can be claimed, in the order in which they will be
+    /// Only those that can be claimed, in the order of claiming
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub runnable: bool,
-    /// Also those that are archived
+    /// Archived ones too
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
@@ -144,7 +144,7 @@ pub struct Show {
 
 op!(Show => Loop, "loop.show", get("/loops/{id}"), Read);
 
-/// Show a loop and all that are below it
+/// Show a loop and its descendants
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
@@ -155,7 +155,7 @@ pub struct Tree {
 
 op!(Tree => Vec<Branch>, "loop.tree", get("/loops/{id}/tree"), Read);
 
-/// Take the next loop that can be run, and run it; null if there is none
+/// Claim the next runnable loop and start it; null if there is none
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -164,7 +164,7 @@ pub struct Claim {
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub loop_type: Option<LoopType>,
-    /// The machine that it runs on
+    /// The machine that runs it
     #[arg(skip)]
     pub host: Option<String>,
     /// The process that runs it [default: the one that called pn]
@@ -174,21 +174,21 @@ pub struct Claim {
 
 op!(Claim => Option<Loop>, "loop.claim", post("/loops/claim"), Write);
 
-/// Begin the next iteration of a loop that runs: count it, and make its directory
+/// Begin the next iteration of a running loop: count it, and create its directory
 ///
-/// The answer tells the directory, local/loops/ID/iterations/NNN of the store, which `current` beside it points to. Files
-/// that are given are put there; others can be written there later.
+/// Returns the directory, local/loops/ID/iterations/NNN in the store; the link `current` next to it points there. The
+/// given files are stored there; others can be added later.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Iterate {
     /// Which loop: its id, or the beginning of it
     #[arg(value_name = "LOOP")]
     pub id: LoopRef,
-    /// How far it is, in words
+    /// Its progress, in words
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// What the iteration leaves behind
+    /// The files of the iteration
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<IterationFile>,
@@ -206,7 +206,7 @@ pub struct Iterated {
     pub subject: Loop,
     /// The directory of the iteration, where the store has files
     pub directory: Option<String>,
-    /// Why there is none, and what was not kept
+    /// Why there is none, and which files were not stored
     pub no_directory: Option<String>,
 }
 
@@ -223,7 +223,7 @@ macro_rules! moves {
             /// Why
             #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
             pub reason: Option<String>,
-            /// How far it is, in words
+            /// Its progress, in words
             #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
             pub progress: Option<String>,
             $($(#[$fdoc])* pub $field: $type,)*
@@ -234,9 +234,9 @@ macro_rules! moves {
 }
 
 moves! {
-    /// Run a loop that is pending and whose parent is complete
+    /// Start a pending loop whose parent is complete
     Start "loop.start" "/loops/{id}/start" {
-        /// The machine that it runs on
+        /// The machine that runs it
         #[arg(skip)]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
@@ -245,11 +245,11 @@ moves! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<i64>,
     }
-    /// Pause a loop that runs
+    /// Pause a running loop
     Pause "loop.pause" "/loops/{id}/pause" {}
-    /// Go on with a loop that is paused or was rebased; whoever does so runs it
+    /// Resume a paused or rebased loop; the caller becomes its runner
     Resume "loop.resume" "/loops/{id}/resume" {
-        /// The machine that it runs on
+        /// The machine that runs it
         #[arg(skip)]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
@@ -260,32 +260,32 @@ moves! {
     }
     /// Mark a loop as rebasing its work onto merged changes
     Rebase "loop.rebase" "/loops/{id}/rebase" {}
-    /// Ask for approval of what a loop has made
+    /// Submit the result of a loop for approval
     Submit "loop.submit" "/loops/{id}/submit" {
-        /// A file that came of it; may be given again
+        /// A file it produced; may be given again
         #[arg(long = "output", value_name = "FILE")]
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<String>,
     }
-    /// Send a loop back to work that awaits approval
+    /// Reject the result of a loop that awaits approval; it runs again
     Reject "loop.reject" "/loops/{id}/reject" {}
     /// Complete a loop, so that its children can be claimed
     Complete "loop.complete" "/loops/{id}/complete" {
-        /// A file that came of it; may be given again
+        /// A file it produced; may be given again
         #[arg(long = "output", value_name = "FILE")]
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<String>,
     }
-    /// Give a loop up
+    /// Mark a loop as failed
     Fail "loop.fail" "/loops/{id}/fail" {}
     /// Archive a loop that has ended; its directory moves to local/archive
     Archive "loop.archive" "/loops/{id}/archive" {}
 }
 
-/// Most loops that one approval may create.
+/// Maximum number of loops that one approval may create.
 pub const MAX_CHILDREN: usize = 10_000;
 
-/// Approve what a loop has made, and create the loops that follow from it: all of that, or nothing
+/// Approve the result of a loop and create its child loops, all in one transaction
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
@@ -296,7 +296,7 @@ pub struct Approve {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Loops to create below it
+    /// The child loops to create
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Create>,
@@ -304,7 +304,7 @@ pub struct Approve {
 
 op!(Approve => Approved, "loop.approve", post("/loops/{id}/approve"), Write);
 
-/// A loop that is complete, and those that follow from it.
+/// A complete loop and its new children.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approved {
     #[serde(flatten)]
@@ -327,14 +327,14 @@ pub struct Invalidate {
 
 op!(Invalidate => Invalidated, "loop.invalidate", post("/loops/{id}/invalidate"), Write);
 
-/// A loop that no longer holds.
+/// An invalidated loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invalidated {
     #[serde(flatten)]
     pub subject: Loop,
-    /// All that were invalidated with it, itself included
+    /// All invalidated loops, including this one
     pub invalidated: Vec<LoopId>,
-    /// What was sent to those that were under way, if any were
+    /// The signal that was sent to running loops, if any
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Signal>,
 }

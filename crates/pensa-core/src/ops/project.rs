@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::op::{Scope, op};
 use crate::project::{Project, ProjectName};
 
-/// Make a project on a server
+/// Create a project on a server
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// Its name: part of its address, so a-z, 0-9, -, _ and .
+    /// Its name, which is part of its URL: a-z, 0-9 and the characters . - _
     #[arg(value_name = "NAME")]
     pub name: ProjectName,
 }
@@ -20,11 +20,11 @@ op!(Create => Project, "project.create", post("/projects").creates(), Operate, {
     const SCOPE: Scope = Scope::Server;
 });
 
-/// List the projects of a server: as an operator all of them, as an admin your own
+/// List the projects of a server: all as an operator, your own as an admin
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Also those that are archived
+    /// Archived ones too
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
@@ -34,7 +34,7 @@ op!(List => Vec<Project>, "project.list", get("/projects"), Admin, {
     const SCOPE: Scope = Scope::Server;
 });
 
-/// Stop serving a project; what it holds is kept
+/// Stop serving a project; its data stays
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {

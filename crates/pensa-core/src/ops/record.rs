@@ -10,12 +10,12 @@ use crate::record::{Cursor, Filter, Order, Record};
 use crate::session::Object;
 use crate::time::Timestamp;
 
-/// Keep a document in a collection, in place of the one with the same id
+/// Store a document in a collection, replacing the one with the same id
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// The collection, such as jobs; it is made with its first record
+    /// The collection, such as jobs; the first record creates it
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
     /// The document
@@ -24,14 +24,14 @@ pub struct Put {
     /// Its id [default: the one in the document, or a new one]
     #[arg(long, value_name = "RECORD")]
     pub id: Option<String>,
-    /// Only if the record has this revision; 0 means that there is none yet
+    /// Only if the record has this revision; 0 means that it does not exist
     #[arg(long, value_name = "N")]
     pub if_rev: Option<i64>,
-    /// Only if the record is there
+    /// Only if the record exists
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_present: bool,
-    /// When it was changed [default: now]
+    /// The time of the change [default: now]
     #[arg(long, value_name = "TIME")]
     pub updated_at: Option<Timestamp>,
 }
@@ -55,11 +55,11 @@ pub struct Get {
 
 op!(Get => Record, "record.get", get("/records/{collection}/record"), Read);
 
-/// Find records by what their fields are
+/// Find records by the values of their fields
 ///
-/// Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is no JSON is a
-/// text. A test looks at values of its own kind only, so n<5 finds numbers and no texts; what is missing is null. ~ finds
-/// a text in a text, whatever the case of its letters, and a value in a list.
+/// Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is not JSON is
+/// a string. A test matches only values of its own type: n<5 finds numbers, not strings; a missing field is null. ~
+/// finds a substring, ignoring case, or an element of a list.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +70,7 @@ pub struct Query {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
-    /// Only those that pass this test; may be given again
+    /// Only records that pass this test; may be given again
     #[arg(long = "where", value_name = "TEST")]
     #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
@@ -81,19 +81,19 @@ pub struct Query {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
-    /// Go on from where an answer said that there is more
+    /// Continue at the cursor of an earlier answer
     #[arg(long, value_name = "CURSOR")]
     pub after: Option<Cursor>,
 }
 
 op!(Query => QueryPage, "record.query", get("/records/{collection}"), Read);
 
-/// Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB.
+/// A page of matching records. A page ends after 10,000 records or 8 MiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Page")]
 pub struct QueryPage {
     pub records: Vec<Record>,
-    /// Where to go on, if there are more
+    /// Where the next page starts, if there is one
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Cursor>,
 }
@@ -105,7 +105,7 @@ pub struct Count {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     pub collection: String,
-    /// Only those that pass this test; may be given again
+    /// Only records that pass this test; may be given again
     #[arg(long = "where", value_name = "TEST")]
     #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
@@ -113,14 +113,14 @@ pub struct Count {
 
 op!(Count => Counted, "record.count", get("/records/{collection}/count"), Read);
 
-/// How many records there are.
+/// The number of matching records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     pub collection: String,
     pub count: i64,
 }
 
-/// Delete a record, or all that pass tests
+/// Delete a record, or all records that pass tests
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
@@ -131,7 +131,7 @@ pub struct Delete {
     #[arg(value_name = "RECORD", required_unless_present = "filters", conflicts_with = "filters")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// All that pass this test; may be given again
+    /// All records that pass this test; may be given again
     #[arg(long = "where", value_name = "TEST")]
     #[serde(rename = "where", default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
@@ -146,7 +146,7 @@ op!(Delete => Deleted, "record.delete", delete("/records/{collection}"), Write, 
     const VERBATIM: &'static [&'static str] = &["*"];
 });
 
-/// Records that are gone.
+/// Deleted records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deleted {
     /// Always `deleted`
@@ -162,24 +162,24 @@ pub struct Collections {}
 
 op!(Collections => Vec<CollectionInfo>, "record.collections", get("/records"), Read);
 
-/// What is known of a collection.
+/// A collection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Collection")]
 pub struct CollectionInfo {
     pub collection: String,
     pub records: i64,
-    /// When the last of them was changed
+    /// When a record last changed
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// The fields that have an index
+    /// The indexed fields
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<String>,
-    /// True if secrets are taken out of its documents; else absent
+    /// True if secrets in its documents are redacted; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redact: bool,
 }
 
-/// Have fields of a collection indexed, so that questions about them need not look at every record
+/// Index fields of a collection, so that queries on them need not read every record
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
@@ -190,15 +190,15 @@ pub struct Index {
     #[arg(value_name = "FIELD", required_unless_present_any = ["rebuild", "check", "redact"])]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// Make what is indexed anew from the records
+    /// Rebuild the indexes from the records
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebuild: bool,
-    /// Take secrets out of documents that are put into it from now on
+    /// Redact secrets in documents that are stored from now on
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redact: bool,
-    /// Compare what is indexed with the records, and make it anew if they differ
+    /// Compare the indexes with the records, and rebuild them if they differ
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check: bool,
@@ -214,19 +214,19 @@ op!(Index => Indexed, "record.index", post("/records/{collection}/indexes"), Wri
 pub struct Indexed {
     #[serde(flatten)]
     pub collection: CollectionInfo,
-    /// True if what was indexed has been made anew; else absent
+    /// True if the indexes were rebuilt; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebuilt: bool,
 }
 
-/// Make many changes of records in one transaction, across collections: all of them happen, or none
+/// Change many records in one transaction, across collections: all changes happen, or none
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Apply {
     pub changes: Vec<Change>,
 }
 
-/// Most changes of one transaction.
+/// Maximum number of changes in one transaction.
 pub const MAX_CHANGES: usize = 200_000;
 
 op!(Apply => Vec<Applied>, "record.apply", post("/records"), Write, {
@@ -241,11 +241,11 @@ op!(Apply => Vec<Applied>, "record.apply", post("/records"), Write, {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Change {
     Put(Put),
-    /// Deletes the record if it is there; with `if_rev` it has to be
+    /// Deletes the record if it exists; with `if_rev` it must exist
     Delete(Removal),
 }
 
-/// A record that is to be gone.
+/// A record to delete.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Removal {
@@ -255,23 +255,23 @@ pub struct Removal {
     pub if_rev: Option<i64>,
 }
 
-/// What came of one change.
+/// The result of one change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Applied {
     pub id: String,
-    /// Absent if the record is gone
+    /// Absent if the record was deleted
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rev: Option<i64>,
 }
 
-/// Write the files of records anew, without what was replaced or deleted
+/// Compact the files of records: drop replaced and deleted versions
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Compact {}
 
 op!(Compact => Compacted, "record.compact", post("/taskstore/compact"), Write);
 
-/// How large the files are.
+/// The size of the files, before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compacted {
     pub collections: usize,

@@ -1,4 +1,4 @@
-//! The operation that gives back a loop whose runner is gone.
+//! The operation that releases a loop whose runner is gone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,17 @@ use crate::id::LoopRef;
 use crate::loops::Loop;
 use crate::op::op;
 
-/// Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has failed if its work is
-/// gone too. One that stands elsewhere by now stays as it is
+/// Release a running or rebasing loop whose runner is gone
+///
+/// The loop can be claimed again, or fails if its worktree is gone too. A loop whose status has changed since is left
+/// alone.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recover {
     /// Which loop: its id, or the beginning of it
     pub id: LoopRef,
-    /// Whether the place of its work is gone
+    /// Whether its worktree is gone
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub work_is_gone: bool,
     /// Only if it runs on this machine

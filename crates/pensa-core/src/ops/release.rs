@@ -9,24 +9,24 @@ use crate::op::op;
 use crate::release::Release;
 use crate::work::WorkKind;
 
-/// Record that something was shipped
+/// Record a release
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Ship {
-    /// What, in one line
+    /// What was shipped, in one line
     pub name: String,
-    /// In which version; what is shipped together has the same
+    /// The version; features shipped together share one
     #[arg(long, value_name = "VERSION")]
     pub version: String,
-    /// What it is for its users
+    /// What it means for users
     #[arg(short, long, value_name = "KIND", default_value = "feature")]
     #[serde(default = "feature")]
     pub kind: WorkKind,
-    /// An issue that was done in it; may be given again
+    /// An issue that it contains; may be given again
     #[arg(short, long = "issue", value_name = "ID")]
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "issue")]
     pub issues: Vec<IssueRef>,
-    /// What its users should know; - reads it from standard input
+    /// Notes for users; - reads them from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
@@ -43,12 +43,12 @@ op!(Ship => Shipped, "release.ship", post("/releases").creates(), Write);
 pub struct Shipped {
     #[serde(flatten)]
     pub release: Release,
-    /// Issues of it that are not closed
+    /// Its issues that are not closed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<IssueId>,
 }
 
-/// List what was shipped, newest first
+/// List releases, newest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
@@ -60,11 +60,11 @@ pub struct List {
 
 op!(List => Vec<Release>, "release.list", get("/releases"), Read);
 
-/// Print what was shipped and closed, as markdown
+/// Print a changelog of releases and closed issues, as Markdown
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changelog {
-    /// Only what came after this version
+    /// Only changes after this version
     #[arg(long, value_name = "VERSION")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
@@ -72,7 +72,7 @@ pub struct Changelog {
 
 op!(Changelog => ChangelogText, "release.changelog", get("/changelog"), Read);
 
-/// A text about releases and issues.
+/// A changelog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangelogText {
     pub markdown: String,

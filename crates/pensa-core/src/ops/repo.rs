@@ -8,7 +8,7 @@ use crate::id::{RepoId, RepoRef};
 use crate::op::op;
 use crate::repo::{Repo, RepoLocation, Workspace};
 
-/// Remember a repository, or what has changed about one that is known
+/// Add a repository, or update a known one
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
@@ -18,11 +18,11 @@ pub struct Add {
 
 op!(Add => Repo, "repo.add", post("/repos"), Write);
 
-/// List the repositories that are known, oldest first
+/// List known repositories, oldest first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Only those that come from this address
+    /// Only those with this remote URL
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
@@ -45,7 +45,7 @@ pub struct Show {
 
 op!(Show => Repo, "repo.show", get("/repos/{id}"), Read);
 
-/// Forget a repository that has neither runs nor snapshots
+/// Remove a repository that has neither runs nor snapshots
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
@@ -56,7 +56,7 @@ pub struct Remove {
 
 op!(Remove => Removed, "repo.remove", delete("/repos/{id}"), Maintain);
 
-/// A repository that is no longer known.
+/// A removed repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     /// Always `removed`
@@ -64,14 +64,14 @@ pub struct Removed {
     pub id: RepoId,
 }
 
-/// Make a workspace on a server
+/// Create a workspace on a server
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct CreateWorkspace {
-    /// What to call it
+    /// Its name
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// What another system calls it
+    /// Its id in another system
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
@@ -79,7 +79,7 @@ pub struct CreateWorkspace {
 
 op!(CreateWorkspace => Workspace, "workspace.create", post("/workspaces").creates(), Write);
 
-/// List the workspaces of a server by their names
+/// List the workspaces of a server, sorted by name
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListWorkspaces {}

@@ -1,4 +1,4 @@
-//! Operations on runs, and on the harnesses and runtimes they have.
+//! Operations on runs, and on their harnesses and runtimes.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -16,13 +16,13 @@ use crate::run::{
 use crate::session::Object;
 use crate::time::Span;
 
-/// What runs are launched with, whoever looks after them.
+/// What runs are launched with, whether or not pn supervises them.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(default)]
 pub struct Launch {
-    /// Which repository it takes place in: its id, the beginning of it, or its root [default: the one around the
-    /// current directory]
+    /// Its repository: the id, the beginning of it, or the root [default: the one that contains the current
+    /// directory]
     #[arg(long, value_name = "REPO")]
     pub repo: Option<RepoRef>,
     /// The agent software and its version, such as claude-code@2.1
@@ -31,45 +31,45 @@ pub struct Launch {
     /// Where it runs: local, nosandbox, devcontainer, devcontainer:PATH
     #[arg(long, value_name = "RUNTIME")]
     pub runtime: Option<RuntimeName>,
-    /// The workspace of the server that it belongs to
+    /// Its workspace on the server
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
-    /// The issue that it works on
+    /// The issue it works on
     #[arg(long, value_name = "ISSUE")]
     pub issue: Option<IssueRef>,
-    /// The session that it holds
+    /// Its session
     #[arg(long, value_name = "SESSION")]
     pub session: Option<SessionRef>,
-    /// What the agent is asked to do; - reads it from standard input
+    /// The prompt of the agent; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub prompt: Option<String>,
     /// The branch it works on
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// How the work is handed over
+    /// How the work is delivered
     #[arg(long, value_name = "HOW")]
     pub delivery: Option<Delivery>,
-    /// The directory that it has to itself
+    /// Its private working directory
     #[arg(long, value_name = "DIR")]
     pub workspace_path: Option<String>,
-    /// It may not use a browser
+    /// Do not let it use a browser
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_browser: bool,
     /// The profile of its browser
     #[arg(long, value_name = "NAME")]
     pub browser_profile: Option<String>,
-    /// The account that it uses at ChatGPT
+    /// Its ChatGPT account
     #[arg(long, value_name = "NAME")]
     pub chatgpt_username: Option<String>,
-    /// The workspace that it uses at Codex
+    /// Its Codex workspace
     #[arg(long, value_name = "NAME")]
     pub codex_workspace: Option<String>,
-    /// Names and values of your own
+    /// Labels: names and values of your own
     #[arg(skip)]
     #[serde(skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
-    /// The repository as it was found, to be remembered if it is not known
+    /// The repository as detected; added if it is not known
     #[arg(skip)]
     pub seen: Option<RepoLocation>,
     /// The program and its arguments
@@ -79,12 +79,12 @@ pub struct Launch {
     /// How many runs are launched together
     #[arg(skip)]
     pub instances: Option<i64>,
-    /// What runs that are launched together have in common
+    /// The group that runs launched together share
     #[arg(skip)]
     pub group: Option<String>,
 }
 
-/// Record a run that somebody else looks after
+/// Record a run that pn does not supervise
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -92,47 +92,47 @@ pub struct Start {
     #[command(flatten)]
     #[serde(flatten)]
     pub launch: Launch,
-    /// Its command does not run yet
+    /// Its command is not running yet
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
-    /// Claim the issue for as long as the run renews the lease this often
+    /// Claim the issue, with a lease of this length that the run renews
     #[arg(skip)]
     pub claim: Option<Span>,
-    /// The machine that it runs on
+    /// Its machine
     #[arg(skip)]
     pub host: Option<String>,
     /// The command's process
     #[arg(skip)]
     pub agent: Option<Process>,
-    /// The process that looks after it
+    /// The process that supervises it
     #[arg(skip)]
     pub supervisor: Option<Process>,
-    /// The file that its output goes to
+    /// The file for its output
     #[arg(long, value_name = "FILE")]
     pub log_path: Option<String>,
-    /// The directory in which its output goes to a file that is called as the run is
+    /// The directory for its output, in a file named after the run
     #[arg(skip)]
     pub log_dir: Option<String>,
 }
 
 op!(Start => Run, "run.start", post("/runs").creates(), Write);
 
-/// Change what is known about a run that is not over
+/// Update an unfinished run
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
     /// Which run: its id, or the beginning of it
     pub id: RunRef,
-    /// Its command runs
+    /// Its command is running
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub started: bool,
     /// The command's process
     pub agent: Option<Process>,
-    /// The process that looks after it
+    /// The process that supervises it
     pub supervisor: Option<Process>,
-    /// The session that it holds
+    /// Its session
     pub session: Option<SessionRef>,
     #[serde(flatten)]
     pub mux: MuxWindow,
@@ -151,7 +151,7 @@ pub struct Finish {
     /// succeeded, failed or cancelled
     #[arg(long, value_name = "STATUS")]
     pub status: RunStatus,
-    /// What the command returned
+    /// The exit code of the command
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub exit_code: Option<i64>,
     /// The signal that ended the command
@@ -160,10 +160,10 @@ pub struct Finish {
     /// Why, in words
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// The command's process, if nobody has told it before
+    /// The command's process, if not yet recorded
     #[arg(skip)]
     pub agent: Option<Process>,
-    /// Only if this process is still the one that looks after it
+    /// Only if this process still supervises it
     #[arg(skip)]
     pub if_supervisor: Option<Process>,
 }
@@ -181,16 +181,16 @@ op!(Finish => Run, "run.finish", post("/runs/{id}/finish"), Write);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Only those that stand there
+    /// Only those with this status
     #[arg(short, long, value_name = "STATUS")]
     pub status: Option<RunStatus>,
-    /// Only those that work on this issue
+    /// Only those for this issue
     #[arg(long, value_name = "ISSUE")]
     pub issue: Option<IssueRef>,
     /// Only those in this repository
     #[arg(long, value_name = "REPO")]
     pub repo: Option<RepoRef>,
-    /// Only those that were launched together as this group
+    /// Only those of this group
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Only those on this machine
@@ -215,14 +215,14 @@ pub struct Show {
 
 op!(Show => Run, "run.show", get("/runs/{id}"), Read);
 
-/// Show what happened to a run, oldest first
+/// List the events of a run, oldest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
     /// Which run: its id, or the beginning of it
     #[arg(value_name = "RUN")]
     pub id: RunRef,
-    /// Only what came after the event with this number
+    /// Only events after this number
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<i64>,
@@ -241,11 +241,11 @@ pub struct AddEvent {
     /// Which run: its id, or the beginning of it
     #[arg(value_name = "RUN")]
     pub id: RunRef,
-    /// What happened, in a word of your own such as tool_call
+    /// Its type, a word of your own such as tool_call
     #[arg(long = "type", value_name = "TYPE")]
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whatever belongs to it: any JSON
+    /// Its data: any JSON
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
@@ -253,21 +253,21 @@ pub struct AddEvent {
 
 op!(AddEvent => LogEntry, "run.event", post("/runs/{id}/events").creates(), Write);
 
-/// List the agent software that runs had, by name and version
+/// List the agent software of runs, by name and version
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Harnesses {}
 
 op!(Harnesses => Vec<Harness>, "harness.list", get("/harnesses"), Read);
 
-/// Say what an agent software can do, whether a run has had it yet or not
+/// Describe agent software, whether or not a run has used it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct SetHarness {
     /// The agent software and its version, such as claude-code@2.1
     #[arg(value_name = "NAME@VERSION")]
     pub harness: HarnessName,
-    /// An object in words of your own, in place of the one before; none takes it away
+    /// A JSON object of your own, replacing the old one; absent removes it
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
@@ -275,21 +275,21 @@ pub struct SetHarness {
 
 op!(SetHarness => Harness, "harness.set", post("/harnesses"), Write);
 
-/// List the surroundings that runs took place in
+/// List the runtime environments of runs
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Runtimes {}
 
 op!(Runtimes => Vec<Runtime>, "runtime.list", get("/runtimes"), Read);
 
-/// Describe surroundings that runs took place in
+/// Describe a runtime environment of runs
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct SetRuntime {
     /// Which runtime: its id, or the beginning of it
     #[arg(value_name = "RUNTIME")]
     pub id: RuntimeRef,
-    /// An object in words of your own, in place of the one before; none takes it away
+    /// A JSON object of your own, replacing the old one; absent removes it
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,

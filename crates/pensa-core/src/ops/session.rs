@@ -25,7 +25,7 @@ pub struct List {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
-    /// Also those that are archived
+    /// Archived ones too
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
@@ -44,7 +44,7 @@ pub struct Show {
 
 op!(Show => SessionSummary, "session.show", get("/sessions/{id}"), Read);
 
-/// Leave a session that has ended out of listings
+/// Archive an ended session: leave it out of listings
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {
@@ -55,7 +55,7 @@ pub struct Archive {
 
 op!(Archive => Session, "session.archive", post("/sessions/{id}/archive"), Write);
 
-/// Delete a session that has ended, with its entries, for good
+/// Delete an ended session with its entries, permanently
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
@@ -66,11 +66,11 @@ pub struct Delete {
 
 op!(Delete => DeletedSessions, "session.delete", delete("/sessions/{id}"), Maintain);
 
-/// Delete sessions that ended long ago, with their entries, for good; never the active one of an agent
+/// Delete sessions that ended long ago with their entries, permanently; never the active one of an agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// How long ago they ended, such as 30d
+    /// The minimum time since their end, such as 30d
     #[arg(long, value_name = "DURATION")]
     pub older_than: Span,
     /// Only those of this agent
@@ -79,12 +79,12 @@ pub struct Prune {
     pub agent: Option<AgentRef>,
 }
 
-/// Most sessions that one request deletes; the next deletes more.
+/// Maximum number of sessions that one request deletes; the next deletes more.
 pub const PRUNED_AT_ONCE: u32 = 500;
 
 op!(Prune => DeletedSessions, "session.prune", post("/sessions/prune"), Maintain);
 
-/// Sessions that are gone.
+/// Deleted sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeletedSessions {
     pub ids: Vec<SessionId>,
@@ -92,14 +92,14 @@ pub struct DeletedSessions {
     pub entries: i64,
 }
 
-/// Begin the conversation of an agent anew, in its next session
+/// Reset the conversation of an agent: open its next session
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Reset {
     /// Which agent: its id, the beginning of it, or its name
     #[arg(value_name = "AGENT")]
     pub id: AgentRef,
-    /// What the next session begins with; - reads it from standard input
+    /// The message that opens the next session; - reads it from standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -110,16 +110,16 @@ pub struct Reset {
 
 op!(Reset => Session, "session.reset", post("/agents/{id}/reset").creates(), Write);
 
-/// Go on in the next session of an agent with a summary of the conversation so far
+/// Compact the conversation of an agent: open its next session with a summary
 ///
-/// The next session is about the same issue and run, unless others are given.
+/// The next session keeps the issue and run, unless others are given.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Compact {
     /// Which agent: its id, the beginning of it, or its name
     #[arg(value_name = "AGENT")]
     pub id: AgentRef,
-    /// What the next session begins with; - reads it from standard input
+    /// The summary that opens the next session; - reads it from standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: String,
     #[command(flatten)]
@@ -135,16 +135,16 @@ op!(Compact => Session, "session.compact", post("/agents/{id}/compact").creates(
 pub struct Append {
     /// Which agent: its id, the beginning of it, or its name
     pub id: AgentRef,
-    /// In their order
+    /// The entries, in order
     #[serde(deserialize_with = "numbered")]
     pub entries: Vec<NewEntry>,
-    /// Keep secrets as they are
+    /// Do not redact secrets
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
 }
 
 op!(Append => Appended, "session.append", post("/agents/{id}/entries").creates(), Write, {
-    /// Room for an entry of any allowed size, and for many at once.
+    /// Allows an entry of the maximum size, and many at once.
     const MAX_BODY: usize = 64 << 20;
 });
 
@@ -161,7 +161,7 @@ pub struct Appended {
     pub redactions: i64,
 }
 
-/// Reads entries so that an error says which of them is wrong.
+/// Reads entries; an error names the entry that is wrong.
 fn numbered<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NewEntry>, D::Error> {
     struct Entries;
 
@@ -193,22 +193,22 @@ fn numbered<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NewEntry>, D::Erro
 
 /// List the entries of a session, or of an agent's active session, oldest first
 ///
-/// A long answer comes in parts: ask again after the number of its last entry, until there are none.
+/// A long answer comes in pages: call again with --after and the number of its last entry, until there are no more.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// Which session or agent
     #[arg(value_name = "AGENT|SESSION")]
     pub id: EntriesRef,
-    /// Of all sessions of the agent
+    /// The entries of all sessions of the agent
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// Only those after this number
+    /// Only entries after this number
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<i64>,
-    /// Leave out this many of the oldest, of one session
+    /// Skip this many of the oldest entries of a session
     #[arg(long, value_name = "N", conflicts_with = "all")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<i64>,
@@ -220,14 +220,14 @@ pub struct History {
 
 op!(History => Vec<Entry>, "session.history", get("/sessions/{id}/entries"), Read);
 
-/// Show the messages that a model would see now, rebuilt from the active session of an agent
+/// Show the messages that a model would see now, from the active session of an agent
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Context {
     /// Which agent: its id, the beginning of it, or its name
     #[arg(value_name = "AGENT")]
     pub id: AgentRef,
-    /// Keep what the session began with, and of the rest the newest whole turns that fit; a token is about four bytes
+    /// Keep the opening message, and of the rest the newest whole turns that fit; a token is about four bytes
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
@@ -235,11 +235,11 @@ pub struct Context {
 
 op!(Context => Vec<Message>, "session.context", get("/agents/{id}/context"), Read);
 
-/// List entries in whose texts a text stands, whatever its case, newest first
+/// Search entries for a text, ignoring case, newest first
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The text, taken literally
+    /// The text to search for, literally
     #[arg(value_name = "QUERY")]
     #[serde(alias = "query")]
     pub q: String,
@@ -255,7 +255,7 @@ pub struct Search {
 
 op!(Search => Vec<EntryMatch>, "session.search", get("/sessions/search"), Read);
 
-/// An entry that was looked for.
+/// A matching entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Found")]
 pub struct EntryMatch {
@@ -266,7 +266,7 @@ pub struct EntryMatch {
     #[serde(rename = "type")]
     pub entry_type: EntryType,
     pub at: Timestamp,
-    /// What stands around the text that was looked for
+    /// The text around the match
     pub excerpt: String,
 }
 
@@ -277,9 +277,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_is_wrong_is_named_by_its_place() {
+    fn an_error_names_the_number_of_the_wrong_entry() {
         let good = json!({"type": "note", "data": {"text": "a"}});
-        for (bad, told) in [
+        for (bad, message) in [
             (json!({"data": {}}), "entry 2: entry has no type"),
             (json!({"type": "note", "data": 5}), "entry 2: data is a number"),
             (json!({"type": "note", "at": "soon"}), "entry 2: at is not a time"),
@@ -287,7 +287,7 @@ mod tests {
         ] {
             let given = json!({"id": "a", "entries": [good, bad]});
             let error = serde_json::from_value::<Append>(given).expect_err("the second is wrong").to_string();
-            assert!(error.starts_with(told), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
         let whole = json!({"id": "a", "entries": [good, good]});
         assert_eq!(serde_json::from_value::<Append>(whole.clone()).expect("fine").entries.len(), 2);

@@ -12,60 +12,60 @@ use crate::session::Object;
 use crate::signal::{Receipt, Signal, SignalType, Target};
 use crate::time::Span;
 
-/// Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
+/// Send a signal to a loop, an agent or a run, or to all loops that a selector matches now
 ///
-/// descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Loops that are over or archived are only
-/// meant by a status that names them.
+/// descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Finished or archived loops only match a
+/// status that names them.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// What it asks for
+    /// Its type
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     #[serde(alias = "type")]
     pub signal_type: SignalType,
-    /// To whom
+    /// The recipient
     #[arg(long, value_name = "ID|SELECTOR")]
     pub to: Target,
-    /// The loop that it comes from
+    /// The loop that sends it
     #[arg(long, value_name = "LOOP")]
     #[serde(alias = "source_loop")]
     pub from: Option<LoopRef>,
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
-    /// Whatever else they need: any JSON
+    /// More data for the recipients: any JSON
     #[arg(skip)]
     pub payload: Option<Value>,
 }
 
 op!(Send => SentSignal, "signal.send", post("/signals").creates(), Write);
 
-/// A signal that was sent.
+/// A sent signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Sent")]
 pub struct SentSignal {
     #[serde(flatten)]
     pub signal: Signal,
-    /// Who is to acknowledge it
+    /// Who must acknowledge it
     pub recipients: Vec<String>,
 }
 
-/// Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+/// Import signals of another tool with their ids: all of them, or none; existing signals stay as they are
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportSignals {
-    /// Each a signal; what it lacks but its id and type is made up
+    /// Each a signal with at least its id and type; the rest has defaults
     pub records: Vec<Object>,
 }
 
 op!(ImportSignals => Vec<Signal>, "signal.take", post("/signals/take").creates(), Write);
 
-/// Delete signals that all have acknowledged long ago, with their receipts
+/// Delete signals that all recipients acknowledged long ago, with their receipts
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prune {
-    /// How long ago, such as 30d [default: 7d]
+    /// The minimum time since then, such as 30d [default: 7d]
     #[arg(long, value_name = "DURATION")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_than: Option<Span>,
@@ -73,7 +73,7 @@ pub struct Prune {
 
 op!(Prune => Pruned, "signal.prune", post("/signals/prune"), Maintain);
 
-/// Signals that are gone.
+/// Deleted signals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pruned {
     pub ids: Vec<SignalId>,
@@ -87,7 +87,7 @@ pub struct List {
     #[arg(long = "for", value_name = "RECIPIENT")]
     #[serde(skip_serializing_if = "Option::is_none", rename = "for")]
     pub recipient: Option<String>,
-    /// Only those that it has not acknowledged; without --for, those that not all have
+    /// Only those that the recipient has not acknowledged; without --for, those that any recipient has not
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unacked: bool,
@@ -130,7 +130,7 @@ pub struct Ack {
     /// Which signal: its id, or the beginning of it
     #[arg(value_name = "SIGNAL")]
     pub id: SignalRef,
-    /// The loop, agent or run that has heard it
+    /// The recipient: a loop, agent or run
     #[arg(long = "as", value_name = "RECIPIENT")]
     #[serde(rename = "as")]
     pub recipient: String,
@@ -138,11 +138,11 @@ pub struct Ack {
 
 op!(Ack => Acked, "signal.ack", post("/signals/{id}/ack"), Write);
 
-/// What a recipient now has of a signal.
+/// The receipt of a recipient.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acked {
     #[serde(flatten)]
     pub receipt: Receipt,
-    /// How many have not acknowledged it
+    /// How many recipients have not acknowledged it
     pub missing_count: i64,
 }

@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use crate::op::op;
 use crate::skill::{Mappings, Skills};
 
-/// Say which skills an agent's file calls for, in place of those before
+/// Set the skills that an agent file requires, replacing the old ones
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// The file, such as frontend.md
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// What it calls for
+    /// The skills that it requires
     #[arg(value_name = "SKILL", required = true)]
     pub skills: Vec<String>,
 }
 
 op!(Set => Skills, "skill.set", post("/skills"), Write);
 
-/// List the skills that agents' files call for
+/// List the skills that agent files require
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {}
 
 op!(List => Skills, "skill.list", get("/skills"), Read);
 
-/// Take out the skills of an agent's file
+/// Remove the skills of an agent file
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
@@ -39,7 +39,7 @@ pub struct Remove {
 
 op!(Remove => Skills, "skill.remove", delete("/skills"), Write);
 
-/// Take in many at once; names that are not among them stay as they are
+/// Set the skills of many agent files; other files keep theirs
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {

@@ -1,4 +1,4 @@
-//! Operations on the records of snapshots. Their contents are handled on the machine that has them.
+//! Operations on the records of snapshots. Their contents stay on the machine that took them.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::snapshot::{Provider, Snapshot, SnapshotKind};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What it is called, if it has a name already
+    /// Its id, if it has one already
     pub id: Option<SnapshotId>,
     /// Why it was taken
     #[serde(default)]
@@ -24,23 +24,23 @@ pub struct Create {
     pub provider: Provider,
     /// Which repository the tree belongs to: its id, the beginning of it, or its root
     pub repo: Option<RepoRef>,
-    /// The repository as it was found, to be remembered if it is not known
+    /// The repository as detected; added if it is not known
     pub seen: Option<RepoLocation>,
-    /// The run that it was taken for
+    /// The run it was taken for
     pub run: Option<RunRef>,
     /// The machine that has the tree and the content
     pub host: String,
     /// The tree
     pub root: String,
-    /// What the provider calls it
+    /// Its name at the provider
     #[serde(rename = "ref")]
     pub reference: Option<String>,
-    /// Where its content can be looked at
+    /// The path of its content
     pub path: Option<String>,
-    /// The snapshot before it
+    /// Its parent snapshot
     pub parent: Option<SnapshotRef>,
     pub label: Option<String>,
-    /// What is known of the content, and what proves it
+    /// Facts about the content, such as its hash
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
@@ -52,13 +52,13 @@ op!(Create => Snapshot, "snapshot.create", post("/snapshots").creates(), Write);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Only those that were taken for this run
+    /// Only those of this run
     #[arg(long, value_name = "RUN")]
     pub run: Option<RunRef>,
     /// Only those of this repository
     #[arg(long, value_name = "REPO")]
     pub repo: Option<RepoRef>,
-    /// Only those that are kept in this way
+    /// Only those of this provider
     #[arg(long, value_name = "PROVIDER")]
     pub provider: Option<Provider>,
     /// Only those on this machine
@@ -86,19 +86,19 @@ pub struct Show {
 
 op!(Show => Snapshot, "snapshot.show", get("/snapshots/{id}"), Read);
 
-/// Record that a machine has made its tree equal to a snapshot
+/// Record that a machine has restored its tree to a snapshot
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Restore {
     /// Which snapshot: its id, or the beginning of it
     pub id: SnapshotRef,
-    /// The snapshot of what was there before
+    /// The snapshot of the previous state
     pub safety: SnapshotRef,
 }
 
 op!(Restore => Snapshot, "snapshot.restore", post("/snapshots/{id}/restore"), Write);
 
-/// Forget a snapshot, whose content the machine that has it is going to delete
+/// Delete the record of a snapshot; its machine deletes the content
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
@@ -108,7 +108,7 @@ pub struct Delete {
 
 op!(Delete => Deleted, "snapshot.delete", delete("/snapshots/{id}"), Maintain);
 
-/// A snapshot that is gone.
+/// A deleted snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deleted {
     /// Always `deleted`

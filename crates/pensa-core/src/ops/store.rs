@@ -18,7 +18,7 @@ pub struct Status {}
 
 op!(Status => StoreSummary, "store.status", get("/status"), Read);
 
-/// How many issues stand where.
+/// How many issues have each status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Tally")]
 pub struct IssueCounts {
@@ -27,7 +27,7 @@ pub struct IssueCounts {
     pub closed: i64,
 }
 
-/// The health of a project at a glance.
+/// How many issues there are, by status and type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Summary")]
 pub struct StoreSummary {
@@ -37,38 +37,38 @@ pub struct StoreSummary {
     pub by_type: BTreeMap<String, IssueCounts>,
 }
 
-/// Write the store to JSONL files beside it and stage them in git
+/// Export the store to its JSONL files, and stage them in git
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Export {
-    /// Write nothing; tell whether the files are what an export would write, and fail if they are not
+    /// Write nothing; fail if an export would change the files
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub check: bool,
-    /// Write the history of issues too, into events.jsonl [default: the setting export.events]
+    /// Export the history of issues too, to events.jsonl [default: the setting export.events]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
     pub events: Option<bool>,
-    /// Leave git's index alone: the files are written, and not staged
+    /// Do not stage the files in git
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stage: bool,
-    /// The worktree whose files are meant, if it is not the main one
+    /// The worktree with the files, if it is not the main one
     #[arg(skip)]
     pub worktree: Option<String>,
 }
 
 op!(Export => Transfer, "store.export", post("/export"), Write);
 
-/// Take what is new in the JSONL files beside the store into it; nothing that the store has is lost
+/// Merge the JSONL files into the store
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Import {
-    /// Make the store what the files are, without whatever else it has; a backup is made before
+    /// Replace the contents of the store with the files, after a backup
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub authoritative: bool,
-    /// The worktree whose files are meant, if it is not the main one
+    /// The worktree with the files, if it is not the main one
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
@@ -76,27 +76,27 @@ pub struct Import {
 
 op!(Import => Transfer, "store.import", post("/import"), Write);
 
-/// How many lines of each kind went through.
+/// How many lines of each kind were exported or imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
-    /// `ok`, or `drifted` if the files were only checked and are not what an export would write
+    /// `ok`, or `drifted` if a check found that an export would change the files
     pub status: String,
     pub issues: i64,
     pub deps: i64,
     pub comments: i64,
-    /// Of each other kind, by the name of its file: releases, learnings, …; absent if there are none
+    /// The count of each other kind, by the name of its file: releases, learnings, …; absent if there are none
     #[serde(flatten)]
     pub others: Map<String, Value>,
-    /// How many lines of history the files have, if they are to have any
+    /// How many events were exported or imported, if the files contain events
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<i64>,
-    /// How many conflicts were noted; pn conflicts lists them
+    /// How many conflicts were recorded; pn conflicts lists them
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conflicts: i64,
-    /// What was out of the ordinary
+    /// Anything unusual
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The files that are not what an export would write
+    /// The files that an export would change
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drifted: Vec<String>,
 }
@@ -109,11 +109,11 @@ fn is_zero(count: &i64) -> bool {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Doctor {
-    /// Release every claim without a lease and repair what can be repaired
+    /// Release every claim without a lease, and repair what can be repaired
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
-    /// Also rebuild the state from backup and journal, and compare every record of the database with it
+    /// Also rebuild the state from backup and journal, and compare it with every record of the database
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deep: bool,
@@ -121,14 +121,14 @@ pub struct Doctor {
 
 op!(Doctor => Report, "store.doctor", post("/doctor"), Write);
 
-/// What a check-up found and did.
+/// The findings of a check, and the repairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     pub findings: Vec<Finding>,
     pub fixes_applied: Vec<String>,
 }
 
-/// One thing worth knowing.
+/// One finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub check: String,
@@ -163,14 +163,14 @@ pub struct StorePath {
     pub path: String,
 }
 
-/// Tell which store is served, and by which version
+/// Show which store is served, and by which version
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Info {}
 
 op!(Info => StoreInfo, "store.info", get("/daemon"), Read);
 
-/// Which store answers, and what runs it.
+/// A served store and the version that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreInfo {
     pub project_dir: String,

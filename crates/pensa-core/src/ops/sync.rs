@@ -88,7 +88,7 @@ pub struct ChangesPage {
     pub entries: Vec<SyncRecord>,
     /// Where the next page begins
     pub cursor: String,
-    /// Whether there is more to be had at once
+    /// Whether another page is available now
     pub more: bool,
     /// How many entries of the log were read
     pub looked_at: i64,

@@ -11,28 +11,28 @@ use crate::op::{Scope, op};
 use crate::project::{NewToken, ProjectName, Role, Token};
 use crate::time::Span;
 
-/// Make a token for a project, or for operating the server; its secret is shown this once
+/// Create a token for a project, or for operating the server; its secret is shown only once
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Create {
-    /// The project it opens
+    /// Its project
     #[arg(long, value_name = "PROJECT", required_unless_present = "operator")]
     pub project: Option<ProjectName>,
-    /// How much its holder may do in the project
+    /// Its role in the project
     #[arg(long, value_enum, required_unless_present = "operator")]
     pub role: Option<Role>,
-    /// Open no project, but manage the projects, tokens and audit of the server
+    /// Allow it to manage the projects, tokens and audit of the server, but to open no project
     #[arg(long, conflicts_with_all = ["project", "role"])]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
-    /// How long it is good for, such as 90d [default: until it is revoked]
+    /// How long it is valid, such as 90d [default: until it is revoked]
     #[arg(long, value_name = "DURATION")]
     pub expires: Option<Span>,
 }
 
 impl Create {
-    /// The role that is asked for, and the project it is held in; an operator's is held in none.
+    /// The requested role and its project; an operator has none.
     pub fn grants(&self) -> Result<(Role, Option<&ProjectName>)> {
         match (self.operator, &self.project, self.role) {
             (true, None, None) => Ok((Role::Operator, None)),
@@ -52,7 +52,7 @@ op!(Create => NewToken, "token.create", post("/tokens").creates(), Admin, {
     const RETURNS_SECRET: bool = true;
 });
 
-/// List the tokens of your project, or as an operator those of the server, without their secrets
+/// List the tokens of your project, or of the server as an operator, without their secrets
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
@@ -60,7 +60,7 @@ pub struct List {
     #[arg(long, value_name = "PROJECT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
-    /// Also those that have expired or were revoked
+    /// Expired and revoked ones too
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
@@ -70,11 +70,11 @@ op!(List => Vec<Token>, "token.list", get("/tokens"), Admin, {
     const SCOPE: Scope = Scope::Server;
 });
 
-/// Make a token good for nothing, on every server within seconds
+/// Revoke a token; every server refuses it within seconds
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Revoke {
-    /// Its id, as pn token list shows it
+    /// Its id; pn token list shows it
     #[arg(value_name = "ID")]
     pub id: TokenId,
 }

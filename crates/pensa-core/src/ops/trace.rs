@@ -1,4 +1,4 @@
-//! The operation that tells the whole life of an issue.
+//! The operation that shows the whole history of an issue.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -8,26 +8,29 @@ use crate::id::IssueRef;
 use crate::op::op;
 use crate::trace::Trace as Told;
 
-/// Most entries of one answer.
+/// Maximum number of entries in one answer.
 pub const MOST: u32 = 10_000;
-/// Entries of an answer if nobody says how many.
+/// Default number of entries in one answer.
 pub const DEFAULT: u32 = 500;
 
-/// Tell the whole life of an issue: claims, work, runs, sessions, jobs, loops, comments and all else, oldest first
+/// Show the whole history of an issue
+///
+/// Claims, work, runs, sessions with their tokens, jobs, loops, signals, snapshots, comments, learnings and releases,
+/// oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// The issue
     #[arg(value_name = "ISSUE")]
     pub id: IssueRef,
-    /// At most this many entries, the last ones; totals count all [default: 500]
+    /// At most this many of the last entries; totals count all [default: 500]
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
 }
 
 impl Trace {
-    /// How many entries are wanted.
+    /// The number of entries to return.
     pub fn most(&self) -> usize {
         usize::try_from(self.limit.unwrap_or(DEFAULT).min(MOST)).unwrap_or(usize::MAX)
     }

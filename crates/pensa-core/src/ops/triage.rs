@@ -1,4 +1,4 @@
-//! Operations that say what matters among the issues that are not closed, and why.
+//! Operations that show which of the issues that are not closed matter, and why.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -12,15 +12,15 @@ use crate::triage::chart::Chart as Days;
 use crate::triage::diff::Diff as Changes;
 use crate::triage::{Impact as Closing, Insights as Found, Network, Plan as Tracks, Why as Reasons};
 
-/// Entries of each list if nobody says how many.
+/// Default number of entries in each list.
 const DEFAULT: u32 = 10;
-/// Without a change for so long, a claim is stale: three days.
+/// A claim without a change for this long is stale: three days.
 const STALE: Span = Span::from_millis(3 * 86_400_000);
 
-/// Show what holds up the most, with the numbers that say so
+/// Show which issues hold up the most, with figures
 ///
-/// Bottlenecks are on most of the shortest chains between others (betweenness), and most rests on keystones (PageRank,
-/// damping 0.85). Edges run from an issue that waits to what it waits for; closed issues do not count.
+/// Bottlenecks are on many of the shortest chains between others (betweenness); much depends on keystones (PageRank,
+/// damping 0.85). Edges run from a waiting issue to the one it waits for; closed issues do not count.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -46,10 +46,10 @@ impl Insights {
     }
 }
 
-/// Split what is not closed into tracks to work on in parallel
+/// Split the issues that are not closed into tracks to work on in parallel
 ///
 /// Every issue is in one track. Without --agents, tracks do not wait for each other; with it, each agent has one. The
-/// forecast says when all may be closed if as much is closed each day as in the last 90 days.
+/// forecast says when all may be closed at the daily rate of the last 90 days.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -83,7 +83,7 @@ pub struct Why {
 
 op!(Why => Reasons, "triage.why", get("/issues/{id}/why"), Read);
 
-/// Show what becomes ready if an issue, and then what that frees, is closed
+/// Show which issues become ready when an issue is closed, and then those after it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Impact {
@@ -96,14 +96,14 @@ op!(Impact => Closing, "triage.impact", get("/issues/{id}/impact"), Read);
 
 /// Show which issues changed between two times, from the log
 ///
-/// Of each issue only what is different in the end: what was changed and changed back is left out.
+/// Shows only the net difference of each issue: a change that was reverted is left out.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
-    /// From when on: how long ago, or a time
+    /// The start: how long ago, or a time
     #[arg(long, value_name = "TIME")]
     pub since: Since,
-    /// Until when: how long ago, or a time [default: now]
+    /// The end: how long ago, or a time [default: now]
     #[arg(long, value_name = "TIME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Since>,
@@ -111,7 +111,7 @@ pub struct Diff {
 
 op!(Diff => Changes, "triage.diff", get("/diff"), Read);
 
-/// Show open issues and what waits for what
+/// Show the issues that are not closed, and their dependencies
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
@@ -120,7 +120,7 @@ pub struct Graph {
     #[arg(value_name = "QUERY")]
     #[serde(alias = "query")]
     pub q: Option<String>,
-    /// At most this many, those that hold up the most [default: 60]
+    /// At most this many of those that hold up the most [default: 60]
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(alias = "n")]
     pub limit: Option<u32>,
@@ -128,7 +128,7 @@ pub struct Graph {
 
 op!(Graph => Network, "triage.graph", get("/graph"), Read);
 
-/// Issues of a drawing if nobody says how many.
+/// Default number of issues in a drawing.
 const DRAWN: u32 = 60;
 
 impl Graph {
@@ -142,15 +142,15 @@ impl Graph {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chart {
-    /// From when on: how long ago, or a time [default: 30d]
+    /// The start: how long ago, or a time [default: 30d]
     #[arg(long, value_name = "TIME")]
     pub since: Option<Since>,
-    /// Until when: how long ago, or a time [default: now]
+    /// The end: how long ago, or a time [default: now]
     #[arg(long, value_name = "TIME")]
     pub until: Option<Since>,
 }
 
 op!(Chart => Days, "triage.chart", get("/chart"), Read);
 
-/// How far a chart goes back if nobody says.
+/// The default start of a chart.
 pub const CHARTED: Since = Since::Ago(Span::from_millis(30 * 86_400_000));

@@ -1,4 +1,4 @@
-//! Taking back what was done.
+//! Operations that undo and redo others.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -9,23 +9,23 @@ use crate::id::IssueId;
 use crate::op::op;
 use crate::time::{Since, Timestamp};
 
-/// Take back my last operation, or those selected
+/// Undo my last operation, or the selected ones
 ///
-/// Called again, it takes back the one before; pn redo brings back. What cannot be undone, such as a run or a signal, is
-/// passed over and named. Everything selected is taken back, newest first, or nothing is: a later change that stands on
-/// it is named.
+/// Repeated, it undoes the operation before; pn redo reverses an undo. Operations that cannot be undone, such as a run
+/// or a signal, are skipped and named. Either everything selected is undone, newest first, or nothing is: a later
+/// change that depends on it is named.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Undo {
-    /// The last operation of anybody, not only of this actor and session
+    /// The last operation of anyone, not only of this actor and session
     #[arg(long, conflicts_with_all = ["by", "since", "event"])]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub any: bool,
-    /// All that this actor did
+    /// All operations of this actor
     #[arg(long, value_name = "ACTOR")]
     pub by: Option<String>,
-    /// All that was done since then: a duration such as 30m, or a time
+    /// All operations since then: a duration such as 30m, or a time
     #[arg(long, value_name = "TIME")]
     pub since: Option<Since>,
     /// The operation that wrote this event; pn undo --list and pn history show the numbers
@@ -35,20 +35,20 @@ pub struct Undo {
     #[arg(short, long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Only show what would be taken back
+    /// Only show what would be undone
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
 
-/// Bring back what my last undo took
+/// Reverse my last undo
 ///
-/// Called again, it brings back what the undo before took.
+/// Repeated, it reverses the undo before.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Redo {
-    /// The last undo of anybody, not only of this actor and session
+    /// The last undo of anyone, not only of this actor and session
     #[arg(long, conflicts_with = "event")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub any: bool,
@@ -59,43 +59,43 @@ pub struct Redo {
     #[arg(short, long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Only show what would be brought back
+    /// Only show what would be redone
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
 
-/// Show what can be taken back, newest first
+/// List operations that can be undone, newest first
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Whose operations, in the caller's session [default: the caller's]
+    /// Only operations of this actor, in the caller's session [default: the caller]
     #[arg(skip)]
     pub actor: Option<String>,
-    /// The operations of everybody, not only of this actor and session
+    /// The operations of everyone, not only of this actor and session
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub any: bool,
-    /// How many operations to show; 20 unless said otherwise
+    /// How many operations to list [default: 20]
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
 }
 
-/// Most operations that are taken back at once.
+/// Maximum number of operations that one undo reverses.
 pub const MAX_OPERATIONS: usize = 1_000;
 
-/// Most events that these operations may have.
+/// Maximum number of their events.
 pub const MAX_EVENTS: usize = 20_000;
 
 op!(Undo => Undone, "undo", post("/undo"), Write);
 op!(Redo => Redone, "redo", post("/redo"), Write);
 op!(List => Vec<Undoable>, "undo.list", get("/undo"), Read);
 
-/// What was taken back.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Undone {
-    /// The number of the undo itself, by which pn redo can name it; none if nothing was changed
+    /// The number of the undo itself, for pn redo; none if nothing changed
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
     /// Newest first
@@ -105,10 +105,10 @@ pub struct Undone {
     pub passed_over: Vec<Undoable>,
 }
 
-/// What was brought back.
+/// The result of a redo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redone {
-    /// The number of the redo itself; none if nothing was changed
+    /// The number of the redo itself; none if nothing changed
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<i64>,
     /// The events that are in effect again, oldest first
@@ -119,30 +119,30 @@ pub struct Redone {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Undoable {
-    /// The number of its first event, or of the redo that brought it back: the one to name
+    /// The number of its first event, or of the redo that restored it: pass it to pn undo --event
     pub event: i64,
-    /// What it did, oldest first
+    /// Its events, oldest first
     pub events: Vec<UndoneEvent>,
     /// Why it cannot be undone; none if it can
     #[serde(default)]
     pub refused: Option<String>,
-    /// What would reverse it instead, if anything does
+    /// The command that would reverse it instead, if there is one
     #[serde(default)]
     pub instead: Option<String>,
 }
 
-/// One event that was taken back.
+/// One event that was undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TakenBack")]
 pub struct UndoneEvent {
     /// Its number
     pub event: i64,
-    /// The number of the first event of the operation it was a part of
+    /// The number of the first event of its operation
     pub op: i64,
-    /// What it was about: `issue`, `learning`, `kv` and so on
+    /// What it changed: `issue`, `learning`, `kv` and so on
     pub subject_kind: String,
     pub subject_id: String,
-    /// The same, if it was an issue
+    /// The same, if it is an issue
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_id: Option<IssueId>,
     pub event_type: String,

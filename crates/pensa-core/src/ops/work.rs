@@ -1,4 +1,4 @@
-//! Operations on work: what somebody is doing, and in which steps.
+//! Operations on work: what an actor is doing, and in which steps.
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::op::op;
 use crate::time::Span;
 use crate::work::{Step, Work, WorkKind, WorkStatus};
 
-/// Begin to work on an issue, or on something new; what you did before is paused
+/// Start work on an issue, or on a new one; your current work is paused
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
@@ -18,31 +18,31 @@ pub struct Start {
     /// An issue, or the title of a new one
     #[arg(value_name = "ISSUE|TITLE")]
     pub what: String,
-    /// What it is for its users [default: what the issue's type says]
+    /// What it means for users [default: from the issue's type]
     #[arg(short, long, value_name = "KIND")]
     pub kind: Option<WorkKind>,
-    /// The branch on which it is done
+    /// Its branch
     #[arg(short, long, value_name = "NAME")]
     pub branch: Option<String>,
-    /// A step of it; may be given again
+    /// A step; may be given again
     #[arg(short, long = "step", value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "step")]
     pub steps: Vec<String>,
-    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Span>,
 }
 
 op!(Start => Work, "work.start", post("/work/start"), Write);
 
-/// Show what somebody is doing, or the work on an issue, whoever does it; null if there is none
+/// Show the current work of an actor, or the work on an issue; null if there is none
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Current {
-    /// Who, if no issue is named
+    /// The actor, if no issue is given
     #[arg(skip)]
     pub actor: String,
-    /// Work on this issue
+    /// The issue
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
@@ -54,7 +54,7 @@ op!(Current => Option<Work>, "work.current", get("/work/current"), Read);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pause {
-    /// Work on this issue [default: what you are doing]
+    /// Its issue [default: your current work]
     #[arg(long, value_name = "ID")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
@@ -62,15 +62,15 @@ pub struct Pause {
 
 op!(Pause => Work, "work.pause", post("/work/pause"), Write);
 
-/// Go on with work that was paused
+/// Resume paused work
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Resume {
-    /// Which issue [default: the one that you have paused]
+    /// Which issue [default: the one you have paused]
     #[arg(value_name = "ISSUE")]
     pub issue: Option<IssueRef>,
-    /// Take it over from the actor who has claimed it
+    /// Take it over from the actor who claimed it
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub take: bool,
@@ -78,7 +78,7 @@ pub struct Resume {
     #[arg(short, long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Span>,
 }
@@ -90,10 +90,10 @@ op!(Resume => Work, "work.resume", post("/work/resume"), Write);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Done {
-    /// Work on this issue [default: what you are doing]
+    /// Its issue [default: your current work]
     #[arg(long, value_name = "ID")]
     pub issue: Option<IssueRef>,
-    /// How it was done
+    /// The close reason of the issue
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
     /// Even if another holds the claim
@@ -104,14 +104,14 @@ pub struct Done {
 
 op!(Done => Work, "work.done", post("/work/done"), Write);
 
-/// Add steps
+/// Add steps to work
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct AddSteps {
-    /// What is to be done, a step each
+    /// The steps
     #[arg(value_name = "TEXT", required = true)]
     pub steps: Vec<String>,
-    /// Work on this issue [default: what you are doing]
+    /// Its issue [default: your current work]
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
@@ -119,15 +119,15 @@ pub struct AddSteps {
 
 op!(AddSteps => Work, "work.step.add", post("/work/steps"), Write);
 
-/// Tick a step
+/// Mark a step as done
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct FinishStep {
-    /// Its number, counted from 1 [default: the first that is not done]
+    /// Its number, from 1 [default: the first that is not done]
     #[arg(value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
     pub number: Option<u32>,
-    /// Work on this issue [default: what you are doing]
+    /// Its issue [default: your current work]
     #[arg(long, value_name = "ID")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
@@ -139,10 +139,10 @@ op!(FinishStep => Work, "work.step.done", post("/work/steps/done"), Write);
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
-    /// Whose work, if no issue is named
+    /// The actor, if no issue is given
     #[arg(skip)]
     pub actor: String,
-    /// Work on this issue [default: what you are doing]
+    /// Its issue [default: your current work]
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueRef>,
@@ -150,15 +150,15 @@ pub struct Steps {
 
 op!(Steps => Vec<Step>, "work.step.list", get("/work/steps"), Read);
 
-/// List work, what was touched last first
+/// List work, most recently changed first
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Only what stands there
+    /// Only work with this status
     #[arg(short, long)]
     pub status: Option<WorkStatus>,
-    /// Only that of this actor
+    /// Only work of this actor
     #[arg(id = "of", long, value_name = "NAME")]
     pub actor: Option<String>,
     /// At most this many

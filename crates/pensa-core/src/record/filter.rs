@@ -21,7 +21,7 @@ pub const MAX_VALUES: usize = 1000;
 pub const MAX_FILTERS: usize = 32;
 
 /// A test of a field. Written as `status=running`, `n>=5`, `title~word`, `kind in ["a","b"]` or `parent is null`; a
-/// value that is no JSON is a text.
+/// value that is not JSON is a string.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String")]
 pub struct Filter {

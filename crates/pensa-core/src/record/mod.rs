@@ -37,12 +37,12 @@ pub const MAX_INDEXES: usize = 16;
 /// The reserved member under which JSONL files store metadata of a record.
 pub const RESERVED: &str = "_pensa";
 
-/// A document and where it is kept.
+/// A document with its collection and id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     pub collection: String,
     pub id: String,
-    /// Changes with every change of the record, and never comes back: not even for another record of the same id
+    /// Changes with every change of the record and is never reused, not even for another record with the same id
     pub rev: i64,
     pub updated_at: Timestamp,
     pub data: Object,

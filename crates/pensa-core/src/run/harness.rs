@@ -84,7 +84,7 @@ pub struct Harness {
     pub id: HarnessId,
     pub name: String,
     pub version: String,
-    /// What it can do, in words of your own
+    /// A description of it: a JSON object of your own
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
 }
@@ -161,7 +161,7 @@ impl fmt::Display for RuntimeName {
     }
 }
 
-/// The surroundings that runs take place in.
+/// A runtime environment of runs.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Runtime {

@@ -26,7 +26,7 @@ pub use transition::{RunEnd, RunTransition, apply};
 closed_enum! {
     /// The status of a run.
     RunStatus "invalid status of a run: {:?}" {
-        /// Its command does not run yet
+        /// Its command is not running yet
         Created "created",
         Running "running",
         Failed "failed",
@@ -43,7 +43,7 @@ impl RunStatus {
 }
 
 closed_enum! {
-    /// How the work of a run is handed over.
+    /// How the work of a run is delivered.
     Delivery "invalid delivery: {:?}" {
         /// A pull request
         Pr "pr",
@@ -59,7 +59,7 @@ pub type Labels = BTreeMap<String, String>;
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// What the agent was asked to do
+    /// The prompt of the agent
     #[serde(default)]
     pub prompt: String,
     pub branch: Option<String>,
@@ -115,11 +115,11 @@ pub struct Run {
     pub runtime_id: RuntimeId,
     /// Where it runs: `local`, `nosandbox`, `devcontainer:PATH`
     pub runtime: RuntimeName,
-    /// The issue that it works on
+    /// The issue it works on
     pub issue_id: Option<IssueId>,
-    /// The session that it holds
+    /// Its session
     pub session_id: Option<SessionId>,
-    /// What runs that were launched together have in common
+    /// The group that runs launched together share
     pub group: Option<String>,
     pub actor: String,
     /// The program and its arguments
@@ -127,16 +127,16 @@ pub struct Run {
     pub command: Vec<String>,
     #[serde(flatten)]
     pub task: Task,
-    /// The machine that it runs on
+    /// Its machine
     pub host: Option<String>,
     /// The command's process
     pub agent: Option<Process>,
-    /// The process that looks after it
+    /// The process that supervises it
     pub supervisor: Option<Process>,
     #[serde(flatten)]
     pub mux: MuxWindow,
     pub log_path: Option<String>,
-    /// The directory that it has to itself
+    /// Its private working directory
     pub workspace_path: Option<String>,
     #[serde(flatten)]
     pub end: RunEnd,

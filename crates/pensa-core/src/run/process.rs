@@ -8,12 +8,12 @@ use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::text;
 
-/// A process of one machine, told from another that got the same number later.
+/// A process of one machine, distinguishable from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
     pub pid: i64,
-    /// When it began, in the words of its machine
+    /// Its start time, as its machine states it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub born: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
-    /// What the command returned
+    /// The exit code of the command
     pub exit_code: Option<i64>,
     /// The signal that ended the command
     pub signal: Option<i64>,

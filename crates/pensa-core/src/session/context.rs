@@ -18,7 +18,7 @@ use super::payload::{self, ConversationItem, ToolResult};
 use super::{Session, tokens};
 use crate::time::Timestamp;
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -35,15 +35,15 @@ pub enum MessageRole {
 pub struct Message {
     pub role: MessageRole,
     pub content: String,
-    /// What the assistant asks of tools; the results follow at once, in this order
+    /// The tool calls of the assistant; the results follow at once, in this order
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The call that a tool's message answers
+    /// The call to which a tool's message is the result
     pub tool_call_id: Option<String>,
-    /// True when a tool failed, or when its result is not known; else absent
+    /// True when a tool failed, or when its result is unknown; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// The entry it comes from; absent for what opens the session and for results that were never recorded
+    /// Its entry; absent for the opening message and for results that were never recorded
     pub entry: Option<i64>,
 }
 
@@ -59,12 +59,12 @@ impl Message {
     }
 }
 
-/// What an assistant asks of a tool.
+/// A tool call of an assistant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     pub id: String,
     pub name: String,
-    /// Mostly an object; as it was given, if it is none
+    /// Usually an object; anything else as it was sent
     pub arguments: Value,
 }
 

@@ -23,7 +23,7 @@ const LINE_OVERHEAD: usize = 64 << 10;
 /// The payload version that this build writes and reads.
 pub const PAYLOAD_VERSION: u32 = 1;
 
-/// What kind of entry it is, such as `user_message`. Types that this version does not know are kept.
+/// The type of an entry, such as `user_message`. Types unknown to this version are kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, with = "String")]
@@ -63,17 +63,17 @@ pub struct Entry {
     pub session_id: SessionId,
     #[serde(rename = "type")]
     pub entry_type: EntryType,
-    /// When it happened, which need not be when it was written
+    /// When it happened, possibly before it was written
     pub at: Timestamp,
     /// The version of the payload
     pub v: u32,
     pub data: Object,
 }
 
-/// An entry that is to be appended: `{"type","at"?,"data"}`, or the fields of its data beside `type` and `at`.
+/// An entry to append: `{"type","at"?,"data"}`, or with the fields of its data next to `type` and `at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NewEntry {
-    /// What kind of entry it is, such as user_message
+    /// Its type, such as user_message
     #[serde(rename = "type")]
     pub entry_type: EntryType,
     /// When it happened [default: now]

@@ -37,9 +37,9 @@ closed_enum! {
     OpenedBy "invalid opening of a session: {:?}" {
         /// The agent was created
         Start "start",
-        /// The conversation began anew
+        /// The conversation was reset
         Reset "reset",
-        /// The conversation became a summary
+        /// The conversation was compacted
         Compaction "compaction",
     }
 }
@@ -51,18 +51,18 @@ pub struct Session {
     pub id: SessionId,
     pub agent_id: AgentId,
     pub opened_by: OpenedBy,
-    /// What the inference provider calls this conversation
+    /// The inference provider's id of this conversation
     pub inference_session_id: Option<String>,
-    /// What the reset said, or the summary that the compaction made
+    /// The message of the reset, or the summary of the compaction
     pub reset_message: Option<String>,
     /// The issue it is about
     pub issue_id: Option<IssueId>,
     /// The run it belongs to
     pub run_id: Option<RunId>,
     pub created_at: Timestamp,
-    /// When the next session took its place; absent while it is active
+    /// When the next session replaced it; absent while it is active
     pub ended_at: Option<Timestamp>,
-    /// Since when listings leave it out
+    /// When it was archived
     pub archived_at: Option<Timestamp>,
     /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
@@ -102,7 +102,7 @@ impl SyncEntity for SessionHead {
     }
 }
 
-/// A session with what its entries add up to.
+/// A session with totals of its entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Summary")]
 pub struct SessionSummary {
@@ -110,11 +110,11 @@ pub struct SessionSummary {
     pub session: Session,
     /// How many entries it has
     pub entries: i64,
-    /// From its beginning to its end, or to its last entry while it is active
+    /// From its start to its end, or to its last entry while it is active
     pub duration_ms: i64,
-    /// By model, as the entries tell it; `unknown` where they name none
+    /// By the model in the entries; `unknown` where they name none
     pub tokens: BTreeMap<String, Tokens>,
-    /// What the tokens cost in dollars, if the settings have prices for all models
+    /// The cost of the tokens in dollars, if the settings have prices for all models
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

@@ -36,7 +36,7 @@ impl Tokens {
     }
 }
 
-/// What an inference cost.
+/// The cost of an inference.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     pub tokens: Tokens,

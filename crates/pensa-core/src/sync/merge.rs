@@ -110,11 +110,11 @@ impl Collection {
     ) -> Option<Left> {
         let is_telling = |field: &&String| self.distinctive.contains(&field.as_str()) && yours.contains_key(*field);
         let differs = |field: &&String| mine.get(*field) != yours.get(*field);
-        let told = unit.iter().filter(differs).find(is_telling);
-        let field = told.or_else(|| unit.iter().find(differs))?;
+        let telling = unit.iter().filter(differs).find(is_telling);
+        let field = telling.or_else(|| unit.iter().find(differs))?;
         let at = left_at(field, yours.get(field).unwrap_or(&Value::Null))?;
         let since = base.map(|base| self.version(base)).unwrap_or_default();
-        (at.as_str() > since).then_some(Left { at, is_telling: told.is_some() })
+        (at.as_str() > since).then_some(Left { at, is_telling: telling.is_some() })
     }
 
     /// Whether the first side's value is kept: it is of the newer version, or else sorts last.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_changes_of_one_field_the_newer_is_kept_and_the_other_is_told() {
+    fn the_newer_of_two_changes_wins_and_the_other_is_a_conflict() {
         let base = record(json!({}));
         let older = record(json!({"title": "older", "updated_at": at(1)}));
         let newer = record(json!({"title": "newer", "updated_at": at(2)}));
@@ -279,7 +279,8 @@ mod tests {
         let merge = |left: u32| ISSUES.merge(Some(&base), &ours, &theirs, |_, _| Some(at(left)));
         assert_eq!((merge(2).record, merge(2).clashes.len()), (ours.clone(), 0), "left after they wrote it");
         assert_eq!(merge(0).record.get("priority"), Some(&json!("p0")), "left before there was the base");
-        // They wrote it after we left it, or wrote something else then: nobody can tell, so the newer is kept and told.
+        // They wrote it after we left it, or wrote something else then: the order is unknown, so the newer value wins and a
+        // conflict is recorded.
         let theirs = record(json!({"priority": "p0", "updated_at": at(4)}));
         let merged = ISSUES.merge(Some(&base), &ours, &theirs, |_, _| Some(at(2)));
         assert_eq!((merged.record.get("priority"), merged.clashes.len()), (Some(&json!("p0")), 1));
@@ -377,16 +378,16 @@ mod tests {
         }
 
         #[test]
-        fn every_value_of_a_merge_is_kept_or_told(
+        fn every_value_of_a_merge_is_kept_or_a_conflict(
             base in versions(), one in versions(), other in versions()
         ) {
             let merged = merge(Some(&base), &one, &other);
             for side in [&one, &other] {
                 for field in ["title", "priority", "x"] {
                     let (value, was) = (side.get(field), base.get(field));
-                    let told = |clash: &Clash| clash.field == field && clash.whole.get(field).filter(|v| !v.is_null()) == value;
+                    let is_clash = |clash: &Clash| clash.field == field && clash.whole.get(field).filter(|v| !v.is_null()) == value;
                     prop_assert!(
-                        value == was || merged.record.get(field) == value || merged.clashes.iter().any(told),
+                        value == was || merged.record.get(field) == value || merged.clashes.iter().any(is_clash),
                         "{} of {:?} is gone: {:?}", field, side, merged
                     );
                 }

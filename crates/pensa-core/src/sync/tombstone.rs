@@ -21,11 +21,11 @@ pub struct Tombstone {
     pub id: String,
     pub deleted_at: Timestamp,
     pub actor: String,
-    /// The version that was deleted: a newer one was not known to whoever did it
+    /// The deleted version: a newer one was unknown to the actor
     pub version: Option<Timestamp>,
-    /// When it was made again, of a record that has no time of its own
+    /// When it was created again, for a record without a time of its own
     pub restored_at: Option<Timestamp>,
-    /// The comments that were deleted with an issue: others were not known to whoever did it
+    /// The comments deleted with an issue: others were unknown to the actor
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<String>,
     /// Fields unknown to this version, kept so that a newer version does not lose them

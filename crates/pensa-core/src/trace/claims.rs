@@ -8,7 +8,7 @@ use serde_with_macros::skip_serializing_none;
 use crate::event::Event;
 use crate::time::Timestamp;
 
-/// A stretch of time in which somebody held the issue.
+/// A period in which somebody held the issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {

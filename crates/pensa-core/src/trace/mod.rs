@@ -52,15 +52,15 @@ pub struct TraceEntry {
     pub kind: Kind,
     /// What happened to it: `created`, `claimed`, `started` and so on
     pub event: String,
-    /// The id of what it is about, if that is not the issue
+    /// The id of its subject, if that is not the issue
     pub id: Option<String>,
     pub actor: Option<String>,
-    /// In a few words
+    /// A short description
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// How long it took, in milliseconds, if this is its end
+    /// Its duration in milliseconds, if this is its end
     pub duration_ms: Option<i64>,
-    /// Whether it went wrong
+    /// Whether it failed
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }
@@ -111,19 +111,19 @@ impl TraceEntry {
     }
 }
 
-/// What a session cost.
+/// The cost of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionCost {
     pub id: SessionId,
     pub agent_id: AgentId,
     pub entries: i64,
     pub tokens: Tokens,
-    /// In dollars, if its entries tell
+    /// In dollars, if its entries record it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 
-/// Things of one kind: how many, how many went wrong, and how long they took together.
+/// Entries of one kind: how many, how many failed, and how long they took together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Count")]
 pub struct ActivityTotal {
@@ -142,7 +142,7 @@ impl ActivityTotal {
     }
 }
 
-/// What the life of an issue amounts to.
+/// Totals of the history of an issue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// From its creation until it was closed, or until now, in milliseconds
@@ -161,7 +161,7 @@ pub struct Totals {
     pub snapshots: i64,
     pub sessions: Vec<SessionCost>,
     pub tokens: Tokens,
-    /// In dollars, if any entry tells
+    /// In dollars, if any entry records it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     pub commits: i64,
@@ -179,16 +179,16 @@ impl Totals {
     }
 }
 
-/// The whole life of one issue.
+/// The whole history of one issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
     pub issue: Issue,
     /// What happened, oldest first
     pub entries: Vec<TraceEntry>,
-    /// How many earlier entries there are that were not wanted
+    /// How many earlier entries are left out by the limit
     pub left_out: i64,
     pub totals: Totals,
-    /// What could not be told
+    /// What is missing from the trace, and why
     pub notes: Vec<String>,
 }
 

@@ -10,26 +10,26 @@ use crate::issue::Status;
 use crate::time::{Span, Timestamp};
 
 const DAY: i64 = 86_400_000;
-/// Most days of one chart.
+/// Maximum number of days in one chart.
 pub const MOST_DAYS: i64 = 3_660;
 
-/// Numbers to draw: one entry for each day in UTC, the first one first.
+/// Figures to draw: one entry for each day in UTC, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chart {
     pub since: Timestamp,
     pub until: Timestamp,
     pub days: Vec<Day>,
-    /// Issues closed in this time, in the order of their closing
+    /// Issues closed in this period, in order of closing
     pub closed: Vec<Cycle>,
-    /// What half of them took at most, in milliseconds
+    /// The median of their durations, in milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_ms: Option<i64>,
-    /// What 85 of 100 took at most
+    /// The 85th percentile of their durations, in milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p85_ms: Option<i64>,
 }
 
-/// What there was at the end of a day, and what happened on it.
+/// The state at the end of a day, and its events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Day {
     /// Such as `2026-02-27`
@@ -37,17 +37,17 @@ pub struct Day {
     pub open: u32,
     pub in_progress: u32,
     pub closed: u32,
-    /// How many were created on it
+    /// Issues created on this day
     pub created: u32,
-    /// How many were closed on it
+    /// Issues closed on this day
     pub done: u32,
 }
 
-/// How long an issue took.
+/// The duration of an issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cycle {
     pub id: IssueId,
-    /// When it was first claimed; when it was created, if it never was
+    /// When it was first claimed, or created if it never was claimed
     pub started_at: Timestamp,
     pub closed_at: Timestamp,
     /// In milliseconds

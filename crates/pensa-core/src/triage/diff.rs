@@ -23,31 +23,31 @@ pub struct Diff {
     pub closed: Vec<ChangedIssue>,
     pub reopened: Vec<ChangedIssue>,
     pub deleted: Vec<ChangedIssue>,
-    /// What has other fields than before
+    /// Issues whose fields differ
     pub changed: Vec<ChangedIssue>,
 }
 
-/// An issue that is not as it was.
+/// A changed issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedIssue {
     pub id: IssueId,
-    /// Its title now, or when it was deleted
+    /// Its title now, or at its deletion
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Who did that last
+    /// The actor of the last change
     pub actor: String,
-    /// When that was
+    /// The time of the last change
     pub at: Timestamp,
     /// Fields that differ, each as `{"old":…,"new":…}`
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Value>,
-    /// What it waits for now and did not before
+    /// Dependencies that were added
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<IssueId>,
-    /// What it no longer waits for
+    /// Dependencies that were removed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_longer_waits_for: Vec<IssueId>,
-    /// How many comments it got
+    /// The number of new comments
     #[serde(default, skip_serializing_if = "is_zero")]
     pub comments: u32,
 }

@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 use crate::time::{Span, Timestamp};
 
 const DAY: i64 = 86_400_000;
-/// Days that are looked back on at most, and at least.
+/// The most and the fewest observed days.
 const WINDOW: i64 = 90;
 const SHORTEST: i64 = 7;
-/// Fewer closings say nothing about the next ones.
+/// Fewer closed issues allow no forecast.
 const FEWEST: usize = 3;
 /// Of ten such forecasts, eight end within this many standard deviations.
 const DEVIATIONS: f64 = 1.2816;
-/// Later than this, a date says nothing.
+/// Later dates are meaningless.
 const FARTHEST: f64 = 36_500.0;
 
-/// When all issues may be closed if as much is closed each day as before, and nothing new comes.
+/// When all issues may be closed, at the observed daily rate and without new issues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Forecast {
-    /// As likely before as after
+    /// The median: an earlier and a later date are equally likely
     pub date: Timestamp,
-    /// One of ten is earlier
+    /// The 10th percentile: one outcome in ten is earlier
     pub earliest: Timestamp,
-    /// One of ten is later
+    /// The 90th percentile: one outcome in ten is later
     pub latest: Timestamp,
     /// Issues that are not closed
     pub left: u32,
-    /// Issues closed within the days that were looked back on
+    /// Issues closed within the observed days
     pub closed: u32,
-    /// How many days were looked back on
+    /// The number of observed days
     pub days: u32,
-    /// Issues closed on one day, on average
+    /// Average number of issues closed per day
     pub per_day: f64,
-    /// How much days differ: the standard deviation of that
+    /// The standard deviation of that number
     pub deviation: f64,
 }
 

@@ -9,33 +9,33 @@ use super::{Chain, IssueBrief, Triage, count};
 use crate::issue::{Priority, Status};
 use crate::time::{Span, Timestamp};
 
-/// What matters in the graph of issues that are not closed, and why.
+/// What matters in the graph of issues that are not closed, with figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Insights {
     /// Issues that are not closed
     pub issues: u32,
-    /// Edges between them, from one that waits to what it waits for
+    /// Edges between them, from a waiting issue to the one it waits for
     pub waits: u32,
     /// Issues in or behind a cycle, which can never be ready; `pn dep cycles` shows it
     pub stuck: u32,
     /// Whether the scores of bottlenecks are an estimate
     pub approximate: bool,
-    /// From how many issues chains were followed for that; absent if from all
+    /// The number of issues from which chains were followed for that; absent if all
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
-    /// On the most of the shortest chains between others, by betweenness
+    /// Issues on the most of the shortest chains between others, by betweenness
     pub bottlenecks: Vec<Ranked>,
-    /// With the most resting on them, by PageRank
+    /// Issues on which the most depends, by PageRank
     pub keystones: Vec<Ranked>,
-    /// The longest chain, and the issues that nearly are on one as long
+    /// The longest chain, and the issues that are nearly on it
     pub critical_path: Chain,
-    /// Without which their part of the graph falls apart, by how many neighbours they have
+    /// Issues whose removal splits their part of the graph, by their number of neighbours
     pub articulation_points: Vec<Ranked>,
     /// How many there are of these
     pub articulation_count: u32,
-    /// Claims that nothing happened to for long, the longest first
+    /// Claims without a change for long, the longest first
     pub stale_claims: Vec<StaleClaim>,
-    /// What can begin now and holds up the most
+    /// Ready issues that hold up the most
     pub blocked_cascades: Vec<Cascade>,
     /// Issues less urgent than one that waits for them
     pub priority_conflicts: Vec<PriorityConflict>,
@@ -43,23 +43,23 @@ pub struct Insights {
     pub priority_conflict_count: u32,
 }
 
-/// An issue with a score and what that comes from.
+/// An issue with its score and the figures behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranked {
     #[serde(flatten)]
     pub issue: IssueBrief,
     pub score: f64,
-    /// How many it waits for, directly
+    /// How many issues it waits for, directly
     pub waits_for: u32,
-    /// How many wait for it, directly
+    /// How many issues wait for it, directly
     pub blocks: u32,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
-    /// How many become ready once it, and then what that frees, is closed
+    /// How many issues become ready once it and then each issue it unblocks is closed
     pub frees: u32,
 }
 
-/// A claim that nothing happened to for long.
+/// A claim without a change for long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StaleClaim {
     #[serde(flatten)]
@@ -70,22 +70,22 @@ pub struct StaleClaim {
     pub updated_at: Timestamp,
     /// Whole hours since then
     pub idle_hours: i64,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
 }
 
-/// An issue that waits for nothing, and what it holds up.
+/// A ready issue, and what it holds up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cascade {
     #[serde(flatten)]
     pub issue: IssueBrief,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
-    /// How many wait for it, directly
+    /// How many issues wait for it, directly
     pub blocks: u32,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
-    /// How many become ready once it, and then what that frees, is closed
+    /// How many issues become ready once it and then each issue it unblocks is closed
     pub frees: u32,
     /// Issues in the longest chain that waits for it
     pub depth: u32,
@@ -100,11 +100,11 @@ pub struct PriorityConflict {
     pub should_be: Priority,
     /// That issue
     pub because_of: IssueBrief,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
 }
 
-/// Numbers of every issue.
+/// Figures of every issue.
 pub(super) struct Numbers {
     pub(super) freed: Vec<u32>,
     pub(super) behind: Vec<u32>,

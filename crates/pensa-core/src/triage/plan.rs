@@ -12,23 +12,23 @@ use super::{Chains, Forecast, IssueBrief, Triage, count};
 use crate::id::IssueId;
 use crate::issue::Status;
 
-/// A way to do all that is not closed, in parallel.
+/// A plan to work on all issues that are not closed, in parallel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Issues that are not closed
     pub issues: u32,
-    /// For how many agents, if that was said
+    /// The number of agents, if given
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<u32>,
-    /// Issues in or behind a cycle, which stand at the end of their track
+    /// Issues in or behind a cycle, which are last in their track
     pub stuck: u32,
-    /// What to start now: ready, by how many become ready through it
+    /// The ready issues to start now, by how many others they make ready
     pub start: Vec<StartIssue>,
-    /// Every issue is in one of these. For a number of agents, one for each; else tracks do not wait for each other
+    /// Each issue is in one track. Each agent has one track; without agents, tracks do not wait for each other
     pub tracks: Vec<Track>,
-    /// What cannot be done in parallel
+    /// The longest chain, which cannot be done in parallel
     pub longest_chain: Chain,
-    /// When all of it may be closed; absent if too little was closed so far
+    /// When all issues may be closed; absent if too few were closed so far
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
 }
@@ -40,20 +40,20 @@ pub struct StartIssue {
     pub issue: IssueBrief,
     /// The number of its track
     pub track: u32,
-    /// How many become ready once it, and then what that frees, is closed
+    /// How many issues become ready once it and then each issue it unblocks is closed
     pub frees: u32,
     /// Issues in the longest chain that waits for it
     pub depth: u32,
 }
 
-/// Issues to be done one after the other, or without waiting for those of other tracks.
+/// Issues to do one after the other, or independently of other tracks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Track {
     /// From 1
     pub track: u32,
-    /// In an order that can be worked in
+    /// In an order that respects dependencies
     pub issues: Vec<TrackIssue>,
-    /// Issues in the longest chain of those in it
+    /// The length of its longest chain, in issues
     pub depth: u32,
 }
 
@@ -62,7 +62,7 @@ pub struct Track {
 pub struct TrackIssue {
     #[serde(flatten)]
     pub issue: IssueBrief,
-    /// What it waits for
+    /// The issues it waits for
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<IssueId>,
 }
@@ -70,12 +70,12 @@ pub struct TrackIssue {
 /// The longest chain of issues that wait for each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chain {
-    /// What length and slack count: issues, or seconds of estimates if all issues of the longest chain have one
+    /// The unit of length and slack: issues, or seconds of estimates if all issues of the longest chain have one
     pub unit: Unit,
     pub length: i64,
-    /// What has to be done first in front
+    /// Its issues, the first to be done first
     pub issues: Vec<ChainStep>,
-    /// Other issues, by how much longer their chains could be
+    /// Other issues, by slack
     pub slack: Vec<ChainStep>,
 }
 
@@ -84,9 +84,9 @@ pub struct Chain {
 pub struct ChainStep {
     #[serde(flatten)]
     pub issue: IssueBrief,
-    /// How much longer its chains could be without making the longest one longer
+    /// Slack: how much longer its chains could be without exceeding the longest one
     pub slack: i64,
-    /// Its own part of the length
+    /// Its own share of the length
     pub length: i64,
 }
 

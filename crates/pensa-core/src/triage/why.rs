@@ -16,13 +16,13 @@ use crate::time::Timestamp;
 closed_enum! {
     /// Whether an issue can be worked on.
     State "unknown state: {:?}" {
-        /// Open, and waits for nothing
+        /// Open, and waiting for nothing
         Ready "ready",
-        /// Waits for an issue that is not closed
+        /// Waiting for an issue that is not closed
         Blocked "blocked",
-        /// Somebody works on it
+        /// In progress
         InProgress "in_progress",
-        /// Not to be worked on before a date
+        /// Deferred to a later date
         Deferred "deferred",
         /// A bug: closed with the issue that fixes it
         Report "report",
@@ -41,11 +41,11 @@ pub struct Why {
     /// Until when it is deferred
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defer: Option<Timestamp>,
-    /// Issues that are not closed that it waits for, directly
+    /// The issues it waits for directly that are not closed
     pub waits_for: Vec<Held>,
-    /// Where to begin: what it waits for, by way of others too, that itself waits for nothing
+    /// Where to start: the issues it waits for, directly or indirectly, that wait for nothing
     pub begin_with: Vec<Held>,
-    /// Its numbers; absent if it is closed
+    /// Its figures; absent if it is closed
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Ranking>,
 }
@@ -59,27 +59,27 @@ pub struct Held {
     pub assignee: Option<String>,
 }
 
-/// Where an issue stands among those that are not closed. Ranks count from 1.
+/// The ranks of an issue among those that are not closed, from 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranking {
     /// How many issues are not closed
     pub issues: u32,
     /// How many are ready
     pub ready: u32,
-    /// Its place in `pn ready`, by priority and then age; absent unless it is ready
+    /// Its position in `pn ready`, by priority and then age; absent unless it is ready
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_priority: Option<u32>,
-    /// Its place in `pn ready --sort impact`
+    /// Its position in `pn ready --sort impact`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_impact: Option<u32>,
-    /// The one before it in `pn ready`
+    /// The issue before it in `pn ready`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<IssueBrief>,
-    /// How many wait for it, directly
+    /// How many issues wait for it, directly
     pub blocks: u32,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
-    /// How many become ready once it, and then what that frees, is closed
+    /// How many issues become ready once it and then each issue it unblocks is closed
     pub frees: u32,
     /// Issues in the longest chain that waits for it
     pub depth: u32,
@@ -89,32 +89,32 @@ pub struct Ranking {
     pub betweenness_place: u32,
     /// Whether betweenness is an estimate
     pub approximate: bool,
-    /// How much longer its chains could be without making the longest one longer; absent if that is not known
+    /// Slack: how much longer its chains could be without exceeding the longest one; absent if unknown
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack: Option<i64>,
-    /// What slack counts
+    /// The unit of slack
     pub unit: Unit,
     /// The most urgent issue that waits for it, if it is more urgent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_urgent: Option<IssueBrief>,
 }
 
-/// What closing an issue would bring.
+/// The effect of closing an issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Impact {
     #[serde(flatten)]
     pub issue: IssueBrief,
-    /// How many become ready once it, and then what that frees, is closed
+    /// How many issues become ready once it and then each issue it unblocks is closed
     pub frees: u32,
-    /// How many wait for it, directly or by way of others
+    /// How many issues wait for it, directly or indirectly
     pub behind: u32,
-    /// What waits for nothing once it is closed, then once that is closed too, and so on
+    /// The issues that wait for nothing once it is closed, then once those are closed, and so on
     pub waves: Vec<Wave>,
-    /// What waits for it or for what it frees, and for others too
+    /// The issues that wait for it or for an issue it unblocks, and for others too
     pub still_blocked: Vec<StillBlocked>,
 }
 
-/// Issues that wait for nothing at the same time.
+/// Issues that become ready at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wave {
     /// From 1
@@ -127,7 +127,7 @@ pub struct Wave {
 pub struct StillBlocked {
     #[serde(flatten)]
     pub issue: IssueBrief,
-    /// What it waits for beside those
+    /// What else it waits for
     pub waits_for: Vec<IssueBrief>,
 }
 
@@ -139,7 +139,7 @@ impl From<&Issue> for IssueBrief {
 }
 
 impl Why {
-    /// Why an issue stands where it does. One that the triage does not know is closed.
+    /// Explains the state and ranks of an issue. An issue unknown to the triage is closed.
     pub fn of(triage: &Triage, issue: &Issue) -> Self {
         let closed = Self {
             issue: issue.into(),
@@ -168,7 +168,7 @@ impl Why {
 }
 
 impl Impact {
-    /// What closing an issue would bring. One that the triage does not know is closed.
+    /// The effect of closing an issue. An issue unknown to the triage is closed.
     pub fn of(triage: &Triage, issue: &Issue) -> Self {
         let brief = IssueBrief::from(issue);
         let Some(&node) = triage.nodes.get(&issue.id) else {

@@ -24,7 +24,7 @@ pub use transition::{WorkTransition, apply};
 pub const MAX_STEPS: usize = 200;
 
 closed_enum! {
-    /// What a change is for its users.
+    /// What a change means for users.
     WorkKind "invalid kind: {:?}" {
         Feature "feature",
         Bug "bug",
@@ -78,7 +78,7 @@ pub struct WorkRecord {
     pub status: WorkStatus,
     pub branch: Option<String>,
     pub steps: Vec<Step>,
-    /// Who does it now, or did it last
+    /// Who is doing it, or did it last
     pub actor: String,
     pub created_at: Timestamp,
     pub started_at: Timestamp,
@@ -198,12 +198,12 @@ impl WorkRecord {
     }
 }
 
-/// What somebody is doing about an issue.
+/// Work on an issue.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     pub issue_id: IssueId,
-    /// That of the issue
+    /// The title of the issue
     pub title: String,
     pub kind: WorkKind,
     pub status: WorkStatus,
@@ -211,12 +211,12 @@ pub struct Work {
     pub steps: Vec<Step>,
     /// The first step that is not done, counted from 1
     pub current_step: Option<usize>,
-    /// Who does it now, or did it last
+    /// Who is doing it, or did it last
     pub actor: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub done_at: Option<Timestamp>,
-    /// Who was to do it before somebody else claimed it with this very command
+    /// The former assignee, if this command claimed it from somebody else
     pub was_assigned_to: Option<String>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn link(cx: &Context<'_>, tx: &Tx<'_>, dep: &Dep) -> Result<()> {
     events::log(cx, tx, &dep.issue_id, EventType::DepAdded, Dep::event_detail(None, Some(dep)))
 }
 
-/// The same for somebody who says so now: clones that know it as removed are told that it is back.
+/// Adds a dependency on request: its tombstone, if any, records that it was restored.
 pub(super) fn link_anew(cx: &Context<'_>, tx: &Tx<'_>, child: &IssueId, parent: &IssueId) -> Result<()> {
     let dep = Dep::new(child.clone(), parent.clone());
     tombstones::mark_restored(cx, tx, &DEPS, &dep.key())?;

@@ -249,7 +249,7 @@ fn only_paused(tx: &Tx<'_>, actor: &str) -> Result<IssueRef> {
     match paused.as_slice() {
         [one] => Ok((&one.issue_id).into()),
         [] => Err(Error::new(Code::NotFound, format!("{actor} has paused nothing"))
-            .hint("pn work list shows what there is; pn work start begins something")),
+            .hint("pn work list lists work; pn work start starts some")),
         _ => {
             let error = Error::new(Code::AmbiguousId, format!("{actor} has paused more than one thing"));
             Err(error.hint(no_active_work(tx, actor)?.hint.unwrap_or_default()))

@@ -359,7 +359,7 @@ impl StoreDir {
         self.local_dir("")?;
         if pensa_git::is_tracked(self.project_dir(), &self.token()) {
             return Err(Error::new(Code::Forbidden, format!("{} is tracked by git", self.token().display()))
-                .hint("remove it from the repository: whoever can read it could use this daemon"));
+                .hint("remove it from the repository: anyone who can read it could use this daemon"));
         }
         write_once(&self.token(), &format!("pensa_{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple()))?;
         let text = fs::read_to_string(self.token()).map_err(|e| error::io("read", &self.token(), &e))?;

@@ -1,4 +1,4 @@
-//! The issues' events in a file beside the others, for projects that want git to carry them.
+//! The issues' events in a file next to the others, for projects that want git to carry them.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::store::StoreDir;
 use crate::tables::{events, tombstones};
 
 /// The expected and the current content of the file: what it has, and the events of changes made here. Changes that git
-/// brought are in the file of whoever made them.
+/// brought are in the file of the clone that made them.
 fn expected_content(tx: &Tx<'_>, export_dir: &ExportDir) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
     let (mut local, mut purged) = (Vec::new(), HashSet::new());
     events::for_each_shown(tx, |event| {

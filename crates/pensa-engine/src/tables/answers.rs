@@ -117,7 +117,7 @@ fn stored_answer(tx: &Tx<'_>, request: &IdempotentRequest) -> Result<Option<Stri
         }
         Some((_, answer)) if answer.is_empty() => {
             Err(Error::new(Code::Conflict, "this was done before, and its answer is lost")
-                .hint("look at what there is; to do it again, use another Idempotency-Key"))
+                .hint("check its effect; to do it again, use another Idempotency-Key"))
         }
         Some((_, answer)) => {
             // The first commit may have failed to reach its standby, and its client never got the answer.

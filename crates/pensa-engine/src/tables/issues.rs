@@ -233,7 +233,7 @@ pub(crate) fn labelled(tx: &Tx<'_>, label: &str) -> Result<Vec<Issue>> {
 }
 
 /// Removes an issue with all that belongs to it. Its events are no longer an issue's history, but stay in the log, so that
-/// the deletion can be taken back. The caller has told whom it concerns.
+/// the deletion can be undone. The caller has logged the deletion.
 pub(crate) fn delete(tx: &Tx<'_>, issue: &Issue) -> Result<()> {
     entity::delete_owned(tx, &issue.id)?;
     let_go(tx, &issue.id)?;

@@ -46,7 +46,7 @@ conformance! {
         assert_eq!(world.status(&task), Status::Open);
     }
 
-    fn the_former_holder_is_told_that_the_lease_is_lost(world: World) {
+    fn the_former_holder_gets_lease_lost(world: World) {
         let task = world.task("a");
         world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true, "ttl": "30s"})).expect("claimed");
         world.advance(31);

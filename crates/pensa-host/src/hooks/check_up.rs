@@ -59,7 +59,7 @@ fn check_installed(hooks: &Hooks, status: &HooksReport, fix: bool, report: &mut 
         add_finding(report, "hooks", Severity::Warning, message, !status.prek);
     }
     if !status.merge_driver {
-        let message = "git is not told how to merge the JSONL files: it would leave conflict markers in them";
+        let message = "git does not merge the JSONL files with pn: it would leave conflict markers in them";
         add_finding(report, "merge_driver", Severity::Warning, message.to_owned(), true);
     }
     if !status.gitattributes {

@@ -382,7 +382,7 @@ mod tests {
         for behind in 0..3 {
             assert!(matches!(feed.position(behind), FeedPosition::Behind), "after {behind}");
         }
-        assert!(matches!(feed.position(3), FeedPosition::At(_)), "whoever has the rest takes the deletion");
+        assert!(matches!(feed.position(3), FeedPosition::At(_)), "a client that has the rest gets the deletion");
         assert!(matches!(feed.position(4), FeedPosition::End));
         let buffer = feed.lock();
         assert_eq!(buffer.bytes, buffer.chunks.iter().map(|chunk| chunk.bytes()).sum::<usize>());

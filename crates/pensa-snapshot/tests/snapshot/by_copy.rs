@@ -127,7 +127,7 @@ apart!(a_file_with_a_hole_takes_no_room, Plain, {
     assert!(ground.verify(Copy, "snap-1", &taken).ok);
 });
 
-apart!(a_full_disk_is_told_and_leaves_nothing_half_made, Mounts, {
+apart!(a_full_disk_is_reported_and_leaves_nothing_half_made, Mounts, {
     let mut ground = Ground::with_git();
     let disk = ground.dir.path().canonicalize().expect("a path").join("disk");
     fs::create_dir(&disk).expect("a directory");

@@ -27,7 +27,6 @@ pub(crate) enum AgentCommand {
     Delete(agent::Delete),
 }
 
-/// Create an agent and its first session
 #[derive(Debug, Args)]
 pub(crate) struct AgentCreateArgs {
     #[command(flatten)]
@@ -40,21 +39,20 @@ pub(crate) struct AgentCreateArgs {
     pub(crate) permissions: Option<String>,
 }
 
-/// Change the name, descriptor, permissions or cost of an agent
 #[derive(Debug, Args)]
 pub(crate) struct AgentUpdateArgs {
     #[command(flatten)]
     pub(crate) op: agent::Update,
-    /// A new descriptor, in place of the old one; - reads it from standard input
+    /// A new descriptor, replacing the old one; - reads it from standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) descriptor: Option<String>,
-    /// New permissions, in place of the old ones
+    /// New permissions, replacing the old ones
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) permissions: Option<String>,
     /// The tokens of its last inference; null removes them
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) tokens: Option<String>,
-    /// The totals of all its inferences, in place of those it has
+    /// The totals of all its inferences, replacing the old ones
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) stats: Option<String>,
 }

@@ -5,9 +5,6 @@ use pensa_core::ops::backup::{self, BackedUp, Restored};
 
 use crate::render::{Render, Screen, list_item};
 
-/// Copy the store's database to a file
-///
-/// Without a file, the copy goes to the store's backups, which keep the newest five.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     #[command(flatten)]

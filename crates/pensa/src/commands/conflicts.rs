@@ -103,6 +103,8 @@ impl Render for Vec<Conflict> {
         }
         if !self.is_empty() {
             screen.plain("pn conflicts resolve ID --take kept|other settles one").end();
+        } else {
+            screen.footer(0, ["conflict", "conflicts"]);
         }
     }
 

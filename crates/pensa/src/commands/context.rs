@@ -20,7 +20,6 @@ use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// Print what an agent needs to continue: work, claims, the queue, learnings and releases
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     #[command(flatten)]

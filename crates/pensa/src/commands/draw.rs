@@ -56,7 +56,7 @@ impl Draw {
 
 /// Show issues as cards in columns
 ///
-/// Labels have columns by --by label, or beside the statuses if the setting board.columns lists them:
+/// Labels have columns by --by label, or next to the statuses if the setting board.columns lists them:
 /// pn config set board.columns todo,doing,review
 #[derive(Debug, Args)]
 pub(crate) struct BoardArgs {
@@ -205,7 +205,7 @@ impl GraphArgs {
         if let Some(file) = &self.svg {
             return write(output, file, &graph_svg(&network)?);
         }
-        // A terminal gets what fits; whoever says how many gets as many.
+        // A terminal gets what fits, unless the caller sets a limit.
         if terminal().is_some() && self.op.limit.is_none() {
             while network.issues.len() > FEWEST && laid_out(&network).2.width() > width() {
                 let most = FEWEST.max(network.issues.len() * 3 / 4);
@@ -360,11 +360,11 @@ impl Kind {
                 (title, "issues", vec![layer("closed", Ink::Done, of(|day| day.done))])
             }
             Self::CycleTime => {
-                let told = |ms: Option<i64>| ms.map_or("-".to_owned(), |ms| format!("{:.1} h", hours(ms)));
+                let shown = |ms: Option<i64>| ms.map_or("-".to_owned(), |ms| format!("{:.1} h", hours(ms)));
                 let title = format!(
                     "Cycle time: half within {}, 85 of 100 within {}",
-                    told(chart.median_ms),
-                    told(chart.p85_ms)
+                    shown(chart.median_ms),
+                    shown(chart.p85_ms)
                 );
                 (title, "hours", vec![layer("median of the day", Ink::Done, medians(chart))])
             }

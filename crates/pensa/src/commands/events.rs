@@ -30,6 +30,9 @@ pub(crate) struct EventsArgs {
     pub(crate) follow: bool,
 }
 
+/// What the footer counts.
+const NOUN: [&str; 2] = ["event", "events"];
+
 pub(super) fn run(options: &GlobalOptions, output: Output, args: EventsArgs) -> Result<()> {
     let EventsArgs { op, follow } = args;
     if follow && op.after.is_some() && op.limit.is_some() {
@@ -37,20 +40,28 @@ pub(super) fn run(options: &GlobalOptions, output: Output, args: EventsArgs) -> 
             .hint("leave out -n, or --after: then the last N come first"));
     }
     let client = connect::client_for_any_store(options)?;
-    let Some(last) = print_existing(&client, output, &op)? else {
+    if output.is_human() && !follow && op.after.is_none() {
+        // A single page, which a terminal may show in the pager.
+        let mut screen = Screen::new(output.has_colours());
+        let events = client.call(&op)?.events;
+        print_events(&events, &mut screen);
+        screen.footer(events.len(), NOUN);
+        return output.text(screen.as_str());
+    }
+    let Some((last, count)) = print_existing(&client, output, &op)? else {
         return Ok(());
     };
     if !follow {
-        return Ok(());
+        return print_footer(output, count);
     }
     let mut following = client.follow(&op, last)?;
     while print(output, &following.wait()?)? {}
     Ok(())
 }
 
-/// Prints the existing events and returns the number of the last one; `None` if the reader closed the pipe.
-fn print_existing(client: &Client, output: Output, op: &List) -> Result<Option<i64>> {
-    let mut op = op.clone();
+/// Prints the existing events. Returns the number of the last one and their count; `None` if the reader closed the pipe.
+fn print_existing(client: &Client, output: Output, op: &List) -> Result<Option<(i64, usize)>> {
+    let (mut op, mut count) = (op.clone(), 0);
     loop {
         let page = client.call(&op)?;
         if let Some(after) = op.after.filter(|after| *after > page.end) {
@@ -63,9 +74,10 @@ fn print_existing(client: &Client, output: Output, op: &List) -> Result<Option<i
         if !print(output, &page.events)? {
             return Ok(None);
         }
+        count += page.events.len();
         op.limit = op.limit.map(|limit| limit.saturating_sub(u32::try_from(page.events.len()).unwrap_or(limit)));
         if op.after.is_none() || page.last >= page.end || op.limit == Some(0) {
-            return Ok(Some(page.last));
+            return Ok(Some((page.last, count)));
         }
         op.after = Some(page.last);
     }
@@ -76,7 +88,7 @@ fn print(output: Output, events: &[LogEntry]) -> Result<bool> {
     let mut text = Vec::new();
     if output.is_human() {
         let mut screen = Screen::new(output.has_colours());
-        events.iter().for_each(|event| print_event(event, &mut screen));
+        print_events(events, &mut screen);
         text.extend_from_slice(screen.as_bytes());
     }
     for event in events.iter().filter(|_| !output.is_human()) {
@@ -89,13 +101,25 @@ fn print(output: Output, events: &[LogEntry]) -> Result<bool> {
     output.try_raw(&text)
 }
 
-/// Prints one event as one line.
-fn print_event(event: &LogEntry, screen: &mut Screen) {
-    screen.faint(&format!("{:>4} {}", event.id, when(event.created_at))).plain(" ").text(&event.event_type).plain(" ");
-    screen.text(&event.subject_kind).plain(" ").id(&event.subject_id).plain(" by ").text(&event.actor);
-    let changes = describe(&event.detail);
-    if !changes.is_empty() {
-        screen.plain(": ").text(&changes);
+/// Prints the count below the list, on a terminal only.
+fn print_footer(output: Output, count: usize) -> Result<()> {
+    if !output.is_human() {
+        return Ok(());
     }
-    screen.end();
+    let mut screen = Screen::new(output.has_colours());
+    screen.footer(count, NOUN);
+    output.raw(screen.as_bytes())
+}
+
+/// Prints each event as one line.
+fn print_events(events: &[LogEntry], screen: &mut Screen) {
+    for event in events {
+        screen.faint(&format!("{:>4} {}", event.id, when(event.created_at))).plain(" ").text(&event.event_type);
+        screen.plain(" ").text(&event.subject_kind).plain(" ").id(&event.subject_id).plain(" by ").text(&event.actor);
+        let changes = describe(&event.detail);
+        if !changes.is_empty() {
+            screen.plain(": ").cut(&changes);
+        }
+        screen.end();
+    }
 }

@@ -19,11 +19,8 @@ pub(crate) enum HarnessCommand {
     Set(HarnessSetArgs),
 }
 
-/// Describe agent software, whether or not a run has used it
-///
-///   pn harness set claude-code@2.1 --metadata '{"context":200000,"vision":true}'
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Example:\n  pn harness set claude-code@2.1 --metadata '{\"context\":200000,\"vision\":true}'")]
 pub(crate) struct HarnessSetArgs {
     #[command(flatten)]
     pub(crate) op: run::SetHarness,
@@ -39,11 +36,8 @@ pub(crate) enum RuntimeCommand {
     Set(RuntimeSetArgs),
 }
 
-/// Describe a runtime environment of runs
-///
-///   pn runtime set rt-1a2b --metadata '{"image":"debian:12"}'
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Example:\n  pn runtime set rt-1a2b --metadata '{\"image\":\"debian:12\"}'")]
 pub(crate) struct RuntimeSetArgs {
     #[command(flatten)]
     pub(crate) op: run::SetRuntime,

@@ -74,6 +74,12 @@ macro_rules! topics {
     };
 }
 
+/// The position of a command among the groups: most used first, commands in no group last.
+pub(super) fn rank(name: &str) -> usize {
+    let mut grouped = GROUPS.iter().flat_map(|(_, names)| names.iter());
+    grouped.position(|one| *one == name).unwrap_or(usize::MAX)
+}
+
 /// The guides, in reading order.
 const TOPICS: &[(&str, &str)] = topics! {
     "get-started" "get-started-agents" "plan-and-track" "organise" "choose-what-next" "many-agents" "memory" "share-through-git"

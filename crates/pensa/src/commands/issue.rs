@@ -19,7 +19,6 @@ use crate::output::Output;
 use crate::progress::with_progress;
 use crate::render::{ListItem, Render, Screen, lease, terminal, when};
 
-/// Show an issue with its dependencies and comments
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
@@ -147,7 +146,7 @@ impl ListItem for BlockedIssue {
     }
 }
 
-/// Claim an issue: it becomes yours and in progress, unless somebody else has it
+/// Claim an issue for yourself
 #[derive(Debug, Args)]
 pub(crate) struct ClaimArgs {
     /// Which issue
@@ -162,10 +161,10 @@ pub(super) fn claim(options: &GlobalOptions, output: Output, args: ClaimArgs) ->
     super::update(options, output, &Update { claim: true, ttl: args.ttl, ..Update::of(args.id) })
 }
 
-/// Show the log of an issue, newest first, or of the whole store, oldest first
+/// Show the log of an issue or of the store
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Which issue
+    /// An issue, whose log is shown newest first [default: the log of the store, oldest first]
     #[arg(value_name = "ID")]
     id: Option<IssueRef>,
     /// Continue with new events until interrupted

@@ -21,12 +21,10 @@ pub(crate) enum LockCommand {
     List(lock::List),
 }
 
-/// Acquire a lock, or renew it with the token returned by acquire
-///
-///   pn lock acquire merge --ttl 60s --wait 30s
-///   pn lock acquire merge --token TOKEN
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  pn lock acquire merge --ttl 60s --wait 30s\n  pn lock acquire merge --token TOKEN"
+)]
 pub(crate) struct LockAcquireArgs {
     #[command(flatten)]
     pub(crate) op: lock::Acquire,

@@ -44,12 +44,10 @@ pub(crate) enum LoopCommand {
     Worktree(LoopWorktreeCommand),
 }
 
-/// Create a loop; it can be claimed once its parent is complete
-///
-///   pn loop create --type plan --prompt-path prompts/plan.md --validation-command "make check-plan"
-///   pn loop create -t code --parent lp-1a2b --prompt-path p.md --validation-command "cargo test" --context '{"n":1}'
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Examples:
+  pn loop create --type plan --prompt-path prompts/plan.md --validation-command \"make check-plan\"
+  pn loop create -t code --parent lp-1a2b --prompt-path p.md --validation-command \"cargo test\"")]
 pub(crate) struct LoopCreateArgs {
     #[command(flatten)]
     pub(crate) op: Create,
@@ -58,15 +56,10 @@ pub(crate) struct LoopCreateArgs {
     pub(crate) context: Option<String>,
 }
 
-/// Begin the next iteration of a running loop: count it, and create its directory
-///
-/// Prints the directory, local/loops/ID/iterations/NNN in the store; the link `current` next to it points there. The
-/// given files are copied there; others can be written there later.
-///
-///   pn loop iterate lp-1a2b --prompt - --progress "parser done" < prompt.md
-///   pn loop iterate lp-1a2b --conversation talk.jsonl --validation-log out.log --artifact plan.md
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Examples:
+  pn loop iterate lp-1a2b --prompt - --progress \"parser done\" < prompt.md
+  pn loop iterate lp-1a2b --conversation talk.jsonl --validation-log out.log --artifact plan.md")]
 pub(crate) struct LoopIterateArgs {
     #[command(flatten)]
     pub(crate) op: Iterate,
@@ -90,13 +83,9 @@ pub(crate) struct LoopIterateArgs {
     pub(crate) artifacts: Vec<PathBuf>,
 }
 
-/// Approve the result of a loop and create its child loops, all in one transaction
-///
-/// Each child is a JSON object, one a line or in a list:
-///
-///   {"type":"spec","prompt_path":"prompts/spec.md","validation_command":"make check","context":{"part":1}}
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Each child is a JSON object, one a line or in a list:
+  {\"type\":\"spec\",\"prompt_path\":\"spec.md\",\"validation_command\":\"make check\"}")]
 pub(crate) struct LoopApproveArgs {
     #[command(flatten)]
     pub(crate) op: loops::Approve,
@@ -273,7 +262,7 @@ impl Render for Option<Loop> {
     fn render(&self, screen: &mut Screen) {
         match self {
             Some(one) => one.render(screen),
-            None => screen.plain("nothing can be run; pn loop list shows what there is").end(),
+            None => screen.plain("no loop can be run; pn loop list lists them").end(),
         }
     }
 

@@ -143,7 +143,7 @@ pub(crate) enum Command {
     /// List and rename the labels of issues
     #[command(subcommand)]
     Label(plan::LabelCommand),
-    /// Link issues to each other: relates, duplicates, supersedes, discovered-from
+    /// Link issues to each other
     #[command(subcommand)]
     Link(plan::LinkCommand),
     /// Save queries under a name, for pn ls @NAME

@@ -19,7 +19,7 @@ op_subcommands!(LabelCommand { List(label::List), Rename(label::Rename) });
 op_subcommands!(ViewCommand { Save(view::Save), List(view::List), Remove(view::Remove) });
 op_subcommands!(LinkCommand { Add(link::Add), List(link::List), Remove(link::Remove) });
 
-/// Show the queue, or claim its first issue: issues that are ready to work on, most urgent first
+/// Show the queue, or claim its first issue
 #[derive(Debug, Args)]
 pub(crate) struct NextArgs {
     /// At most this many

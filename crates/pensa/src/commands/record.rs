@@ -30,7 +30,6 @@ pub(crate) enum RecordCommand {
     Compact(record::Compact),
 }
 
-/// Store a document in a collection, replacing the one with the same id
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   pn record put jobs '{\"status\":\"running\",\"iteration\":1}' --id job-1
@@ -43,7 +42,7 @@ pub(crate) struct RecordPutArgs {
     pub(crate) document: String,
 }
 
-/// Make many changes in one transaction: all of them happen, or none
+/// Change many records in one transaction: all changes happen, or none
 ///
 /// Each line of standard input is one change: {"put":{"collection":…,"data":{…}}} with id, if_rev, if_present or
 /// updated_at, or {"delete":{"collection":…,"id":…}} with if_rev.

@@ -54,7 +54,6 @@ pub(crate) enum TokenCommand {
     Revoke(token::Revoke),
 }
 
-/// Show who did what with which token in your project, or as an operator on the server, newest first
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(flatten)]

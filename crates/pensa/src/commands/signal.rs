@@ -25,15 +25,10 @@ pub(crate) enum SignalCommand {
     Prune(signal::Prune),
 }
 
-/// Send a signal to a loop, an agent or a run, or to all loops that a selector matches now
-///
-/// descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Finished or archived loops only match a
-/// status that names them.
-///
-///   pn signal send --type rebase --to children:lp-1a2b --reason "main has moved"
-///   pn signal send --type stop --to type:code --payload '{"after":"this iteration"}'
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Examples:
+  pn signal send --type rebase --to children:lp-1a2b --reason \"main has moved\"
+  pn signal send --type stop --to type:code --payload '{\"after\":\"this iteration\"}'")]
 pub(crate) struct SignalSendArgs {
     #[command(flatten)]
     pub(crate) op: signal::Send,

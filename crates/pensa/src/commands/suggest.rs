@@ -2,6 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue};
 
+use super::help;
 use crate::cli;
 
 /// Verbs of other tools and everyday words, with the command of the same meaning.
@@ -32,7 +33,7 @@ const SYNONYMS: [(&str, &str); 24] = [
     ("stats", "status"),
 ];
 
-/// The command that comes nearest to what was typed.
+/// The command that comes nearest to what was typed. Of equally near ones, the most used.
 pub(crate) fn nearest_command(typed: &str) -> Option<String> {
     let typed = typed.to_lowercase();
     if let Some((_, ours)) = SYNONYMS.iter().find(|(other, _)| *other == typed) {
@@ -40,9 +41,15 @@ pub(crate) fn nearest_command(typed: &str) -> Option<String> {
     }
     let whole = cli::whole_without_help();
     let names = whole.get_subcommands().filter(|command| !command.is_hide_set());
-    let names = names.flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()));
-    let (distance, name) = names.map(|name| (strsim::damerau_levenshtein(&typed, name), name)).min()?;
-    is_near(distance, &typed).then(|| format!("pn {name}"))
+    let names = names.flat_map(|command| {
+        let rank = help::rank(command.get_name());
+        std::iter::once(command.get_name()).chain(command.get_all_aliases()).map(move |name| (rank, name))
+    });
+    let nearest = names.map(|(rank, name)| (strsim::damerau_levenshtein(&typed, name), rank, name)).min();
+    let nearest = nearest.filter(|(distance, ..)| is_near(*distance, &typed)).map(|(.., name)| name);
+    // The beginning of a synonym; one letter could mean anything.
+    let begun = || SYNONYMS.iter().find(|(other, _)| typed.len() > 1 && other.starts_with(&typed));
+    nearest.or_else(|| begun().map(|(_, ours)| *ours)).map(|name| format!("pn {name}"))
 }
 
 /// Whether a suggestion is close enough to the typed text to help.
@@ -65,6 +72,12 @@ pub(crate) fn with_nearest_suggestion(mut usage: clap::Error) -> clap::Error {
         (ContextKind::SuggestedArg, ContextKind::InvalidArg),
         (ContextKind::SuggestedValue, ContextKind::InvalidValue),
     ];
+    // clap begins a paragraph for tips even if there are none.
+    if let Some(ContextValue::StyledStrs(tips)) = usage.get(ContextKind::Suggested)
+        && tips.is_empty()
+    {
+        usage.remove(ContextKind::Suggested);
+    }
     for (kind, invalid) in suggestions {
         let nearest = match &typed {
             Some(typed) if is_first && kind == ContextKind::SuggestedSubcommand => nearest_command(typed),
@@ -101,5 +114,18 @@ mod tests {
         assert_eq!(suggested("raedy"), "pn ready");
         assert_eq!(suggested("clsoe"), "pn close");
         assert_eq!(suggested("xyzzy"), "");
+        assert_eq!(suggested("frobnicate"), "");
+    }
+
+    #[test]
+    fn the_most_used_of_equally_near_commands_is_suggested() {
+        assert_eq!(nearest_command("lst").as_deref(), Some("pn ls"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_synonym_is_enough() {
+        assert_eq!(nearest_command("ad").as_deref(), Some("pn create"));
+        assert_eq!(nearest_command("fini").as_deref(), Some("pn close"));
+        assert_eq!(nearest_command("x"), None);
     }
 }

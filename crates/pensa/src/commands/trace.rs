@@ -11,8 +11,6 @@ use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
 
-/// Show the whole history of an issue: claims, work, runs, sessions with their tokens, jobs, loops, signals, snapshots,
-/// comments, commits that mention it, learnings and releases, oldest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  pn trace pn-a1b2c3d4\n  pn trace pn-a1b2c3d4 --format md > report.md\n  \
     pn trace pn-a1b2c3d4 --json | jq .totals")]

@@ -10,13 +10,8 @@ use super::run_op;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::render::{Render, Screen};
+use crate::render::{Render, Screen, when};
 
-/// Undo my last operation, or the selected ones
-///
-/// Repeated, it undoes the operation before; pn redo reverses an undo. Operations that cannot be undone, such as a run or
-/// a signal, are skipped and named. Either everything selected is undone, newest first, or nothing is: a later change that
-/// depends on it is named.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
@@ -84,7 +79,7 @@ impl Render for Vec<Undoable> {
 fn render_events(screen: &mut Screen, verb: &str, events: &[UndoneEvent]) {
     for one in events {
         screen.plain(verb).id(&one.subject_id).plain(" ").text(&one.event_type).plain(" by ").text(&one.actor);
-        screen.plain(" ").faint(&one.created_at.to_string()).end();
+        screen.plain(" ").faint(&when(one.created_at)).end();
     }
 }
 
@@ -92,7 +87,7 @@ fn render_events(screen: &mut Screen, verb: &str, events: &[UndoneEvent]) {
 fn render_operation(screen: &mut Screen, one: &Undoable) {
     if let Some(first) = one.events.first() {
         screen.id(&first.subject_id).plain(" ").text(&first.event_type).plain(" by ").text(&first.actor);
-        screen.plain(" ").faint(&first.created_at.to_string());
+        screen.plain(" ").faint(&when(first.created_at));
     }
     if one.events.len() > 1 {
         screen.faint(&format!(" and {} more", one.events.len() - 1));

@@ -287,6 +287,9 @@ impl Render for Skills {
         for (name, skills) in &self.mappings {
             screen.text(name).plain(": ").text(&skills.join(", ")).end();
         }
+        if self.mappings.is_empty() {
+            screen.footer(0, ["skill", "skills"]);
+        }
     }
 
     fn ids(&self) -> Vec<String> {

@@ -108,7 +108,7 @@ impl ListItem for Event {
         screen.text(&self.actor);
         let changes = describe(&self.detail);
         if !changes.is_empty() {
-            screen.plain(": ").text(&changes);
+            screen.plain(": ").cut(&changes);
         }
         screen.end();
     }

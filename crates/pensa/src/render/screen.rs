@@ -69,6 +69,10 @@ impl Screen {
         self.buffer.as_bytes()
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.buffer
+    }
+
     /// Adds text of the program itself, unescaped.
     pub(crate) fn plain(&mut self, words: &str) -> &mut Self {
         self.buffer.push_str(words);
@@ -79,6 +83,16 @@ impl Screen {
     pub(crate) fn text(&mut self, data: &str) -> &mut Self {
         self.buffer.push_str(&text::printable_line(data));
         self
+    }
+
+    /// Adds data to the line, cut to its rest on a terminal.
+    pub(crate) fn cut(&mut self, data: &str) -> &mut Self {
+        let line = self.buffer.rsplit('\n').next().unwrap_or_default();
+        // Escape sequences of colours, `ESC [ … m`, take no room.
+        let taken = line.split('\u{1b}').map(|part| part.chars().count());
+        let colours = line.split('\u{1b}').skip(1).map(|part| part.split_inclusive('m').next().map_or(0, str::len));
+        let taken = taken.sum::<usize>() - colours.sum::<usize>();
+        self.plain(&fit_line(&text::printable_line(data), taken))
     }
 
     /// Adds data as lines, each indented by two spaces.

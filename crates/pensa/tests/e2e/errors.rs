@@ -53,7 +53,7 @@ fn a_wrong_value_is_reported_with_the_possible_and_the_nearest() {
         }
     }
     assert!(hint(&["list", "--statsu", "open"]).contains("--status"));
-    assert!(hint(&["lst"]).contains("list"));
+    assert!(hint(&["lst"]).contains("pn ls"));
     assert_eq!(hint(&["update", "x", "--ttl", "5m"]), "pn help explains how to call it");
 }
 

@@ -232,7 +232,7 @@ fn a_snapshot_record_of_another_store_deletes_nothing_in_a_repository() {
     let id = text(&taken["id"]);
     for command in ["delete", "verify"] {
         let error = other.pn(["snapshot", command, &id]).fails("unsupported");
-        assert!(text(&error["error"]).contains("record only"), "{error}");
+        assert!(text(&error["error"]).contains("only its record"), "{error}");
     }
     assert_eq!(held(), before);
     pn.pn(["snapshot", "delete", &id]).dir(pn.path("elsewhere")).env("PN_STORE", pn.project()).ok();

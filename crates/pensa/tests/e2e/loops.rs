@@ -98,7 +98,7 @@ fn a_loop_goes_from_a_plan_to_its_code(pn: &Sandbox) {
 
 fn a_claim_with_nothing_to_run_is_null(pn: &Sandbox) {
     assert_eq!(pn.pn(["loop", "claim"]).ok_json(), Value::Null);
-    assert!(pn.pn(["loop", "claim"]).ok().starts_with("nothing"));
+    assert!(pn.pn(["loop", "claim"]).ok().starts_with("no loop"));
     assert_eq!(pn.pn(["loop", "claim", "-q"]).ok(), "");
     create(pn, &["-t", "code"]);
     assert_eq!(pn.pn(["loop", "claim", "--type", "plan"]).ok_json(), Value::Null);

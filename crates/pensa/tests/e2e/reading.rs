@@ -42,15 +42,18 @@ fn a_terminal_gets_times_as_people_say_them_and_titles_that_fit() {
 }
 
 #[test]
-fn a_terminal_is_told_that_there_is_nothing() {
+fn empty_lists_say_so_on_a_terminal() {
     let pn = crate::sandbox();
     for (args, nothing) in [
         (["ready", "-n1"], "no issues\n"),
         (["agent", "list"], "no agents\n"),
         (["learning", "list"], "no learnings\n"),
         (["blocked", "-n1"], "no blocked issues\n"),
+        (["conflicts", "-n1"], "no conflicts\n"),
+        (["skill", "list"], "no skills\n"),
+        (["events", "--type=closed"], "no events\n"),
     ] {
-        assert_eq!(on_a_terminal(&pn, &[], &args), nothing);
+        assert_eq!(on_a_terminal(&pn, &[], &args), nothing, "{args:?}");
         assert_eq!(pn.pn(args).ok(), "");
     }
 }
@@ -77,6 +80,27 @@ fn a_terminal_is_shown_what_an_issue_has_to_do_with_others() {
     assert!(on_a_terminal(&pn, &["LC_ALL=", "LANG=C"], &tree).contains(&format!("`- {bug}")));
     let detail = pn.pn(["show", &bug]).ok_json();
     assert_eq!((detail["fixed_by"][0]["id"].as_str(), detail.get("blocks")), (Some(fix.as_str()), None));
+}
+
+#[test]
+fn the_log_fits_a_terminal_and_ends_with_a_count() {
+    let pn = crate::sandbox();
+    let long = format!("start {} end", "long ".repeat(30));
+    let id = created(&pn, &long, &["-t", "task"]);
+    for args in [&["log"][..], &["events", "--after", "0"], &["log", &id]] {
+        for variables in [&[][..], &["NO_COLOR="]] {
+            let shown = on_a_terminal(&pn, variables, args);
+            let line = shown.lines().next().expect("a line");
+            let visible = line.replace("\u{1b}[0m", "").replace("\u{1b}[2m", "").replace("\u{1b}[36m", "");
+            assert!(visible.ends_with('…') && visible.chars().count() <= 77, "{args:?}: {line}");
+            assert!(shown.replace("\u{1b}[0m", "").ends_with("1 event\n"), "{args:?}: {shown}");
+        }
+        let piped = pn.pn(args).ok();
+        assert!(piped.contains("priority p2") && !piped.contains("1 event"), "{args:?}: {piped}");
+    }
+    let undoable = on_a_terminal(&pn, &[], &["undo", "--list"]);
+    assert!(undoable.contains("just now") && !undoable.contains(".000Z"), "{undoable}");
+    assert!(!pn.pn(["undo", "--list"]).ok().contains("just now"));
 }
 
 #[test]

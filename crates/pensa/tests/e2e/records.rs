@@ -15,9 +15,9 @@ crate::in_both_modes! {
     a_record_has_the_documented_form_and_is_changed_by_its_revision,
     queries_know_every_operator_and_order,
     changes_of_many_collections_are_one,
-    bad_input_is_told_by_its_code_and_changes_nothing,
-    everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it,
-    records_of_other_tools_are_taken_in_once,
+    bad_input_is_refused_with_a_code_and_changes_nothing,
+    acknowledged_records_survive_the_loss_of_the_database,
+    records_of_other_tools_are_imported_once,
 }
 
 fn put(pn: &Sandbox, collection: &str, id: &str, data: Value) -> Value {
@@ -109,7 +109,7 @@ fn changes_of_many_collections_are_one(pn: &Sandbox) {
     assert_eq!(pn.pn(["record", "get", "items", "a"]).ok_json()["data"], json!({"n": 1}), "nothing has happened");
 }
 
-fn bad_input_is_told_by_its_code_and_changes_nothing(pn: &Sandbox) {
+fn bad_input_is_refused_with_a_code_and_changes_nothing(pn: &Sandbox) {
     for bad in [
         ["Loops", "{}"],
         ["../x", "{}"],
@@ -131,7 +131,7 @@ fn bad_input_is_told_by_its_code_and_changes_nothing(pn: &Sandbox) {
     assert_eq!(pn.pn(["record", "collections"]).ok_json(), json!([]));
 }
 
-fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(pn: &Sandbox) {
+fn acknowledged_records_survive_the_loss_of_the_database(pn: &Sandbox) {
     pn.pn(["record", "index", "items", "worker"]).ok();
     let files = ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"].map(|name| pn.store().join(name));
     let acknowledged: Vec<String> = thread::scope(|scope| {
@@ -171,7 +171,7 @@ fn everything_acknowledged_outlives_the_loss_of_the_database_in_the_midst_of_it(
     assert_eq!(by_index, found.len(), "the index works at once");
 }
 
-fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
+fn records_of_other_tools_are_imported_once(pn: &Sandbox) {
     let dir = pn.path("loopr/.taskstore");
     fs::create_dir_all(&dir).expect("a directory");
     let loops = concat!(
@@ -205,7 +205,7 @@ fn records_of_other_tools_are_taken_in_once(pn: &Sandbox) {
 
 /// Collections of Pensa's own entities have the rules of the entity.
 #[test]
-fn jobs_are_not_changed_record_by_record_and_those_of_other_tools_are_taken_in_as_jobs() {
+fn jobs_are_not_changed_as_records_and_those_of_other_tools_are_imported_as_jobs() {
     let pn = crate::sandbox();
     for name in ["tool_jobs", "tool_job_outputs"] {
         pn.pn(["record", "put", name, "{}", "--id", "job-1"]).fails("forbidden");

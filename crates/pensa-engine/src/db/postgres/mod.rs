@@ -134,7 +134,7 @@ impl Database {
     fn begin(&self, mode: Mode) -> Result<Transaction<'_>> {
         let deadline = Instant::now() + BEGIN_TIMEOUT;
         let deadline = self.until.get().map_or(deadline, |until| deadline.min(until));
-        // If little time is left, a slow server cannot be told from a silent one.
+        // If little time is left, a slow server looks like a silent one.
         let is_short = deadline < Instant::now() + SILENCE_THRESHOLD;
         let reported =
             |failure: Failure| if is_short && failure.kind == FailureKind::Silent { busy() } else { failure.error };

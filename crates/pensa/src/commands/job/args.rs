@@ -70,7 +70,6 @@ pub(crate) struct JobStartArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Record how a job of pn job start ended, and free its slot
 #[derive(Debug, Args)]
 pub(crate) struct JobFinishArgs {
     #[command(flatten)]
@@ -83,7 +82,6 @@ pub(crate) struct JobFinishArgs {
     pub(crate) max_output: ByteSize,
 }
 
-/// Show a job and its stored output
 #[derive(Debug, Args)]
 pub(crate) struct JobShowArgs {
     #[command(flatten)]
@@ -93,7 +91,7 @@ pub(crate) struct JobShowArgs {
     pub(crate) output: bool,
 }
 
-/// Cancel a job: a waiting one ends at once; a running command is terminated, and killed after --grace
+/// Cancel a job: a queued job ends at once; a running command is terminated, and killed after --grace
 #[derive(Debug, Args)]
 pub(crate) struct JobCancelArgs {
     /// Which job: its id, or the beginning of it

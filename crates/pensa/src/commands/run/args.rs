@@ -73,7 +73,6 @@ pub(crate) struct RunExecArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Record a run that pn does not supervise
 #[derive(Debug, Args)]
 pub(crate) struct RunStartArgs {
     #[command(flatten)]
@@ -97,11 +96,10 @@ pub(crate) struct RunLogsArgs {
     pub(crate) follow: bool,
 }
 
-/// Add an event of your own to the log of a run
-///
-///   pn run event "$PN_RUN" --type tool_call --data '{"tool":"edit","file":"src/main.rs"}'
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Example:\n  pn run event \"$PN_RUN\" --type tool_call --data '{\"tool\":\"edit\",\"file\":\"src/main.rs\"}'"
+)]
 pub(crate) struct RunEventArgs {
     #[command(flatten)]
     pub(crate) op: run::AddEvent,

@@ -407,7 +407,7 @@ impl SnapshotContext {
     }
 
     fn unknown(&self, record: &SnapshotRecord) -> Error {
-        let message = format!("that {} was taken in {} is known from its record only", record.id, record.root);
+        let message = format!("only its record says that {} was taken in {}", record.id, record.root);
         Error::new(Code::Unsupported, message).hint("run this command in that tree")
     }
 
