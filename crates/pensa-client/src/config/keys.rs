@@ -1,5 +1,6 @@
 //! Defines the settings: name, help text, type and default.
 
+use pensa_core::issue::IssueType;
 use pensa_core::job::LaneLimits;
 use pensa_core::run::{HarnessName, RuntimeName};
 use pensa_core::snapshot::Provider;
@@ -68,6 +69,14 @@ pub(super) const CLOSE_REQUIRE_ACCEPTED: SettingKey = SettingKey {
     about: "whether an issue can be closed only when all its acceptance criteria are met",
     kind: SettingKind::Flag,
     default: Some("false"),
+    alias: None,
+};
+
+pub const CREATE_TYPE: SettingKey = SettingKey {
+    name: "create.type",
+    about: "the type of new issues that name none: bug, task, test or chore",
+    kind: SettingKind::Text(|word| word.parse::<IssueType>().map(drop)),
+    default: None,
     alias: None,
 };
 
@@ -216,10 +225,11 @@ pub(super) const PRICE: SettingKey = SettingKey {
 };
 
 /// All settings by name, except those of lanes, models and custom fields, which have any number of names.
-pub const KEYS: [SettingKey; 18] = [
+pub const KEYS: [SettingKey; 19] = [
     ACTOR,
     BOARD_COLUMNS,
     CLOSE_REQUIRE_ACCEPTED,
+    CREATE_TYPE,
     DISK_MAX_PART,
     DISK_MIN_FREE,
     EXPORT_EVENTS,

@@ -1,7 +1,9 @@
 //! The issue: what it is, and (in [`transition`]) how it may change.
 
 mod claim;
+mod document;
 mod plan;
+pub mod plan_list;
 pub mod query;
 mod transition;
 
@@ -27,6 +29,7 @@ use crate::text_form::serde_as_text;
 use crate::time::{Date, Span, Timestamp};
 
 pub use claim::{Origin, Requester};
+pub use document::IssueDocument;
 pub use plan::{
     Criterion, FieldChange, FieldValues, IssueRules, Link, LinkKind, check_field_name, field_object, label,
 };

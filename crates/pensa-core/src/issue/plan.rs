@@ -217,8 +217,9 @@ impl Issue {
         let numbered: Vec<Criterion> = self.acceptance.clone();
         for given in criteria {
             let at = given.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            let meant = numbered.iter().enumerate().find(|(place, known)| Some(*place) == at || known.text == *given);
-            let (_, meant) = meant.ok_or_else(|| self.no_criterion(given))?;
+            let by_number = at.and_then(|at| numbered.get(at));
+            let meant = by_number.or_else(|| numbered.iter().find(|known| known.text == *given));
+            let meant = meant.ok_or_else(|| self.no_criterion(given))?;
             self.acceptance.retain(|known| known != meant);
         }
         Ok(())

@@ -193,6 +193,9 @@ pub struct Update {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unclaim: bool,
+    /// Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict otherwise
+    #[arg(long, value_name = "TIME")]
+    pub if_updated_at: Option<Timestamp>,
     /// Change status or assignee even if another holds the claim
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -224,6 +227,7 @@ impl Update {
             claim: false,
             ttl: None,
             unclaim: false,
+            if_updated_at: None,
             force: false,
         }
     }
@@ -277,7 +281,7 @@ impl Update {
         rules.change_fields(issue, &self.fields)
     }
 
-    /// Whether the request asks for nothing at all.
+    /// Whether the request asks for nothing at all. A condition alone asks whether the issue is as it was.
     pub fn is_empty(&self) -> bool {
         self.title.is_none()
             && self.description.is_none()
@@ -296,6 +300,7 @@ impl Update {
                 .all(|list| list.is_empty())
             && !self.claim
             && !self.unclaim
+            && self.if_updated_at.is_none()
     }
 }
 

@@ -122,6 +122,10 @@ impl Execute for Update {
         }
         let by = cx.requester(self.force);
         let mut issue = issues::find(cx, tx, &self.id)?;
+        if let Some(expected) = self.if_updated_at.filter(|expected| *expected != issue.updated_at) {
+            let message = format!("{} changed at {}, after {expected}", issue.id, issue.updated_at);
+            return Err(Error::new(Code::Conflict, message).hint(format!("pn log {} shows what changed", issue.id)));
+        }
         let was_assigned_to = issue.assignee.clone().filter(|name| self.claim && *name != cx.actor);
         if let Some(step) = step {
             issue = advance(cx, tx, issue, step, &by)?;

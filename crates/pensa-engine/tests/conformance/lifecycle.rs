@@ -20,6 +20,19 @@ conformance! {
         assert_eq!(taken.issue.assignee.as_deref(), Some("bob"));
     }
 
+    fn an_update_on_a_condition_is_refused_once_the_issue_changed(world: World) {
+        let task = world.task("a");
+        let on = |title: &str| json!({"id": task.id, "title": title, "if_updated_at": task.updated_at});
+        world.advance(5);
+        world.json::<issue::Update>("alice", on("b")).expect("unchanged");
+        let error = world.json::<issue::Update>("bob", on("c")).expect_err("changed by alice");
+        assert_eq!(error.code, Code::Conflict);
+        assert!(error.hint.is_some_and(|hint| hint.contains(task.id.as_str())), "{}", error.message);
+        let only = json!({"id": task.id, "if_updated_at": task.updated_at});
+        assert_eq!(world.refused::<issue::Update>("bob", only), Code::Conflict);
+        assert_eq!(world.events(&task), ["created", "updated"]);
+    }
+
     fn claiming_again_is_refused_even_under_the_same_name(world: World) {
         let task = world.task("a");
         world.json::<issue::Update>("alice", json!({"id": task.id, "claim": true})).expect("claimed");

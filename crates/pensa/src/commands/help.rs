@@ -31,8 +31,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Everyday",
         &[
-            "init", "create", "ls", "ready", "next", "show", "update", "claim", "close", "accept", "comment", "dep",
-            "children", "label", "link", "search", "log", "undo",
+            "init", "create", "ls", "ready", "next", "show", "update", "edit", "claim", "close", "accept", "comment",
+            "dep", "children", "label", "link", "search", "log", "undo",
         ],
     ),
     ("What next, and why", &["insights", "plan", "why", "impact", "diff", "board", "graph", "chart"]),
@@ -82,7 +82,7 @@ pub(super) fn rank(name: &str) -> usize {
 
 /// The guides, in reading order.
 const TOPICS: &[(&str, &str)] = topics! {
-    "get-started" "get-started-agents" "plan-and-track" "organise" "choose-what-next" "many-agents" "memory" "share-through-git"
+    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "many-agents" "memory" "share-through-git"
     "share-through-a-server" "recover" "import-from-other-tools" "operate-the-server" "operate-postgresql" "programs"
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };

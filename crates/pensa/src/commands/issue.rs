@@ -5,14 +5,16 @@ use pensa_client::{Call, Client};
 use pensa_core::id::IssueRef;
 use pensa_core::issue::query::IssueQuery;
 use pensa_core::issue::{Issue, IssueDetail, Progress, Status};
-use pensa_core::ops::issue::{Blocked, History, List, Update};
+use pensa_core::ops::issue::{Blocked, Close, History, List, Update};
 use pensa_core::ops::{dep, event, issue, label, view};
 use pensa_core::time::Span;
-use pensa_core::{Op, Result, text};
+use pensa_core::{Error, Op, Result, text};
 use serde::Serialize;
 
 use super::events::EventsArgs;
 use super::plan::{render_plan, section};
+use super::several::{self, SeveralArgs};
+use super::{note_former_assignee, stdin};
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -152,13 +154,39 @@ pub(crate) struct ClaimArgs {
     /// Which issue
     #[arg(value_name = "ID")]
     id: IssueRef,
+    /// More issues: all of them, or none; - reads ids from standard input, one a line
+    #[arg(value_name = "ID")]
+    more: Vec<IssueRef>,
     /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
     ttl: Option<Span>,
 }
 
 pub(super) fn claim(options: &GlobalOptions, output: Output, args: ClaimArgs) -> Result<()> {
-    super::update(options, output, &Update { claim: true, ttl: args.ttl, ..Update::of(args.id) })
+    let ClaimArgs { id, more, ttl } = args;
+    update(options, output, SeveralArgs::new(Update { claim: true, ttl, ..Update::of(id) }, more))
+}
+
+pub(super) fn update(options: &GlobalOptions, output: Output, mut args: SeveralArgs<Update>) -> Result<()> {
+    if args.op.description.as_deref() == Some("-") && args.reads_stdin() {
+        let error = Error::invalid("standard input cannot be both the description and the ids");
+        return Err(error.hint("name the ids"));
+    }
+    stdin::fill(&mut args.op.description)?;
+    several::run(options, output, args, |updated| {
+        note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());
+    })
+}
+
+/// Closes issues and names the acceptance criteria that they do not meet.
+pub(super) fn close(options: &GlobalOptions, output: Output, args: SeveralArgs<Close>) -> Result<()> {
+    several::run(options, output, args, |closed| {
+        if closed.unmet() > 0 {
+            let (unmet, total) = (closed.unmet(), closed.acceptance.len());
+            let list = format!("pn show {} lists them", closed.id);
+            output.warning(&format!("acceptance criteria not met: {unmet} of {total}; {list}"));
+        }
+    })
 }
 
 /// Show the log of an issue or of the store

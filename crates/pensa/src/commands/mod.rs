@@ -31,11 +31,13 @@ mod config;
 mod confirm;
 mod conflicts;
 mod context;
+mod create_file;
 mod daemon;
 mod demo;
 mod dep;
 mod doctor;
 mod draw;
+mod edit;
 mod events;
 mod gc;
 mod harness;
@@ -70,6 +72,7 @@ mod serve;
 mod serve;
 mod server;
 mod session;
+mod several;
 mod signal;
 pub(crate) mod snapshot;
 mod stdin;
@@ -87,6 +90,7 @@ mod worktree;
 
 use clap::Subcommand;
 use pensa_core::id::IssueId;
+use pensa_core::issue::Similar;
 use pensa_core::ops::backup::Backups;
 use pensa_core::{Access, Result, ops};
 use pensa_engine::Execute;
@@ -103,16 +107,17 @@ use crate::render::Render;
 pub(crate) enum Command {
     Init(init::InitArgs),
     #[command(visible_alias = "new")]
-    Create(ops::issue::Create),
-    Update(ops::issue::Update),
+    Create(create_file::CreateArgs),
+    Update(several::SeveralArgs<ops::issue::Update>),
+    Edit(edit::EditArgs),
     Claim(issue::ClaimArgs),
     #[command(visible_alias = "done")]
-    Close(ops::issue::Close),
+    Close(several::SeveralArgs<ops::issue::Close>),
     Accept(ops::issue::Accept),
-    Reopen(ops::issue::Reopen),
-    Release(ops::issue::Release),
+    Reopen(several::SeveralArgs<ops::issue::Reopen>),
+    Release(several::SeveralArgs<ops::issue::Release>),
     Heartbeat(ops::issue::Heartbeat),
-    Delete(ops::issue::Delete),
+    Delete(several::SeveralArgs<ops::issue::Delete>),
     Show(issue::ShowArgs),
     Ls(issue::LsArgs),
     List(ops::issue::List),
@@ -259,21 +264,16 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
     };
     match command {
         Command::Init(args) => init::run(options, &args, *output),
-        Command::Create(mut op) => {
-            stdin::fill(&mut op.description)?;
-            create(options, *output, &op)
-        }
-        Command::Update(mut op) => {
-            stdin::fill(&mut op.description)?;
-            update(options, *output, &op)
-        }
+        Command::Create(args) => create_file::run(options, *output, args),
+        Command::Update(args) => issue::update(options, *output, args),
+        Command::Edit(args) => edit::run(options, *output, &args),
         Command::Claim(args) => issue::claim(options, *output, args),
-        Command::Close(op) => close(options, *output, &op),
+        Command::Close(args) => issue::close(options, *output, args),
         Command::Accept(op) => run_op(options, *output, &op),
-        Command::Reopen(op) => run_op(options, *output, &op),
-        Command::Release(op) => run_op(options, *output, &op),
+        Command::Reopen(args) => several::run(options, *output, args, |_| ()),
+        Command::Release(args) => several::run(options, *output, args, |_| ()),
         Command::Heartbeat(op) => run_op(options, *output, &op),
-        Command::Delete(op) => run_op(options, *output, &op),
+        Command::Delete(args) => several::run(options, *output, args, |_| ()),
         Command::Show(args) => issue::show(options, *output, &args),
         Command::Ls(args) => issue::ls(options, *output, args),
         Command::List(op) => issue::find(options, *output, &op, op.q.as_deref(), &op.labels),
@@ -394,30 +394,13 @@ where
 fn create(options: &GlobalOptions, output: Output, op: &ops::issue::Create) -> Result<()> {
     let created = connect::client(options)?.call(op)?;
     output.answer(&created)?;
-    for similar in &created.similar {
-        output.note(&format!("note: similar to {} {}", similar.id, similar.title));
-    }
+    created.similar.iter().for_each(|similar| note_similar(output, similar));
     context::refresh(options, output);
     Ok(())
 }
 
-fn update(options: &GlobalOptions, output: Output, op: &ops::issue::Update) -> Result<()> {
-    let updated = with_progress(output, || connect::client(options)?.call(op))?;
-    output.answer(&updated)?;
-    note_former_assignee(output, &updated.issue.id, updated.was_assigned_to.as_deref());
-    Ok(())
-}
-
-/// Closes an issue and names the acceptance criteria that it does not meet.
-fn close(options: &GlobalOptions, output: Output, op: &ops::issue::Close) -> Result<()> {
-    let closed = with_progress(output, || connect::client(options)?.call(op))?;
-    output.answer(&closed)?;
-    if closed.unmet() > 0 {
-        let (unmet, total) = (closed.unmet(), closed.acceptance.len());
-        output.warning(&format!("acceptance criteria not met: {unmet} of {total}; pn show {} lists them", closed.id));
-    }
-    context::refresh(options, output);
-    Ok(())
+fn note_similar(output: Output, similar: &Similar) {
+    output.note(&format!("note: similar to {} {}", similar.id, similar.title));
 }
 
 /// Names the former assignee: claiming an issue assigned to somebody else succeeds, but the caller should know.

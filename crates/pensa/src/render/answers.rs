@@ -37,7 +37,10 @@ impl Render for Updated {
     }
 }
 
+list_item!(Created, "issue", "issues");
+list_item!(Deleted, "issue", "issues");
 list_item!(Issue, "issue", "issues");
+list_item!(Updated, "issue", "issues");
 
 impl Render for Deleted {
     fn render(&self, screen: &mut Screen) {

@@ -12,6 +12,7 @@ mod crash;
 mod daemon;
 mod documents;
 mod doubt;
+mod edit;
 mod equality;
 mod errors;
 mod events;

@@ -201,6 +201,7 @@ guides! {
     get_started_agents: "docs/get-started-agents.md",
     plan_and_track: "docs/plan-and-track.md",
     organise: "docs/organise.md",
+    edit_issues: "docs/edit-issues.md",
     choose_what_next: "docs/choose-what-next.md",
     many_agents: "docs/many-agents.md",
     memory: "docs/memory.md",
