@@ -218,7 +218,7 @@ pub(super) const LANE_TIMEOUT: SettingKey = SettingKey {
 
 pub(super) const PRICE: SettingKey = SettingKey {
     name: "prices.MODEL.input",
-    about: "what a million tokens of a model cost in dollars; also output, cache-read and cache-write",
+    about: "what a million tokens of a model cost in dollars; also output, cache_read and cache_write; prices.\"gpt-5.1\".input",
     kind: SettingKind::Decimal,
     default: None,
     alias: None,

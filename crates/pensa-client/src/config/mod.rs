@@ -133,20 +133,49 @@ fn unknown(key: &str) -> Error {
         .hint(format!("the nearest is {}; pn config list --all shows them all", SettingKey::nearest(key).name))
 }
 
-/// Splits and checks a key.
+/// Splits and checks a key. A word with dots or other characters is quoted, as in TOML: `prices."gpt-5.1".input`.
 fn path_of(key: &str) -> Result<Vec<&str>> {
     if key == STORE_ID {
         return Err(Error::invalid("store_id is no setting: clones know the store by it"));
     }
-    let is_word =
-        |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-    let path: Vec<&str> = key.split('.').collect();
-    if path.len() > MAX_DEPTH || key.len() > MAX_KEY || !path.iter().all(is_word) {
-        return Err(
-            Error::invalid(format!("not a key: {key:?}")).hint("words of letters, digits, - and _, with dots between")
-        );
+    let not_a_key = || {
+        Error::invalid(format!("not a key: {key:?}"))
+            .hint("words of letters, digits, - and _, with dots between; others in quotes: prices.\"gpt-5.1\".input")
+    };
+    let mut path = Vec::new();
+    let mut rest = Some(key);
+    while let Some(text) = rest {
+        let (word, after) = match text.strip_prefix('"') {
+            Some(quoted) => {
+                let (word, after) = quoted.split_once('"').ok_or_else(not_a_key)?;
+                if word.is_empty() || word.contains(['\\', '\'']) || word.chars().any(char::is_control) {
+                    return Err(not_a_key());
+                }
+                (word, after)
+            }
+            None => {
+                let (word, after) = text.split_at(text.find('.').unwrap_or(text.len()));
+                if !is_bare(word) {
+                    return Err(not_a_key());
+                }
+                (word, after)
+            }
+        };
+        path.push(word);
+        rest = match after {
+            "" => None,
+            after => Some(after.strip_prefix('.').ok_or_else(not_a_key)?),
+        };
+    }
+    if path.len() > MAX_DEPTH || key.len() > MAX_KEY {
+        return Err(not_a_key());
     }
     Ok(path)
+}
+
+/// Whether a word of a key needs no quotes.
+fn is_bare(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 
 /// Limits for keys.
@@ -437,7 +466,8 @@ struct ConfigLeaf<'a> {
 
 impl ConfigLeaf<'_> {
     fn key(&self) -> String {
-        self.path.join(".")
+        let words = self.path.iter().map(|word| if is_bare(word) { (*word).to_owned() } else { format!("\"{word}\"") });
+        words.collect::<Vec<_>>().join(".")
     }
 
     fn origin(&self) -> String {

@@ -23,6 +23,7 @@ use crate::entity;
 use crate::error::{Error, Result};
 use crate::for_each_attached;
 use crate::id::IssueId;
+use crate::session::Spent;
 use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
 use crate::text_form::serde_as_text;
@@ -223,8 +224,18 @@ entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text, est
 pub type Extra = Map<String, Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 9] =
-    ["deps", "comments", "blocks", "fixed_by", "children", "progress", "linked_by", "similar", "was_assigned_to"];
+const RESERVED: [&str; 10] = [
+    "deps",
+    "comments",
+    "blocks",
+    "fixed_by",
+    "children",
+    "progress",
+    "linked_by",
+    "spent",
+    "similar",
+    "was_assigned_to",
+];
 
 macro_rules! attached {
     ($($module:ident $entity:ident $id:ident,)*) => {
@@ -332,7 +343,7 @@ impl Issue {
 }
 
 /// An issue with what it depends on and what was said about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueDetail {
     #[serde(flatten)]
     pub issue: Issue,
@@ -353,6 +364,9 @@ pub struct IssueDetail {
     /// Links of other issues to it
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked_by: Vec<LinkedIssue>,
+    /// What the sessions about it and those of its runs used and cost
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
 }
 
 /// The issues without children below an issue.
@@ -382,7 +396,7 @@ impl IssueDetail {
     pub fn alone(mut issue: Issue, deps: Vec<Issue>, comments: Vec<Comment>, attached: Map<String, Value>) -> Self {
         issue.extra.extend(attached);
         let (blocks, fixed_by, children, linked_by) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { issue, deps, comments, blocks, fixed_by, children, progress: None, linked_by }
+        Self { issue, deps, comments, blocks, fixed_by, children, progress: None, linked_by, spent: None }
     }
 
     /// What is attached to it, each in a line: its id, and the texts it has.

@@ -9,6 +9,7 @@ pub mod batch;
 pub mod briefing;
 pub mod comment;
 pub mod conflict;
+pub mod cost;
 pub mod dep;
 pub mod event;
 pub mod gc;
@@ -37,6 +38,7 @@ pub mod store;
 pub mod sync;
 pub mod token;
 pub mod trace;
+pub mod transcript;
 pub mod triage;
 pub mod undo;
 pub mod view;
@@ -56,6 +58,7 @@ macro_rules! for_each_op {
             link { Add List Remove }
             view { Save List Remove }
             trace { Trace }
+            cost { Cost }
             triage { Insights Plan Why Impact Diff Graph Chart }
             event { List }
             store { Status }
@@ -95,6 +98,7 @@ macro_rules! for_each_op {
             briefing { Brief }
             sync { Changes ApplyRecords Pending Peers }
             import { Records }
+            transcript { ImportTranscript }
         }
     };
     ($with:ident: $($module:ident { $($op:ident)* })*) => {

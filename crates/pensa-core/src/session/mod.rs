@@ -8,6 +8,7 @@ pub mod entry;
 pub mod markdown;
 pub mod object;
 mod payload;
+pub mod prices;
 pub mod search;
 pub mod tokens;
 pub mod usage;
@@ -30,7 +31,8 @@ pub use context::{Message, MessageRole, Rebuild, ToolCall, context};
 pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use markdown::markdown;
 pub use object::Object;
-pub use usage::Tokens;
+pub use prices::{Prices, Spent};
+pub use usage::{ModelUsage, Tokens};
 
 closed_enum! {
     /// Why a session was opened.
@@ -113,8 +115,8 @@ pub struct SessionSummary {
     /// From its start to its end, or to its last entry while it is active
     pub duration_ms: i64,
     /// By the model in the entries; `unknown` where they name none
-    pub tokens: BTreeMap<String, Tokens>,
-    /// The cost of the tokens in dollars, if the settings have prices for all models
+    pub tokens: BTreeMap<String, ModelUsage>,
+    /// The cost of the tokens in dollars, if all models have a price
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

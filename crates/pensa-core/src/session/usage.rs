@@ -3,7 +3,7 @@
 //! Entries come from many programs in many shapes, so nothing here fails: values that are not numbers, or are negative,
 //! are ignored.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,14 +25,21 @@ pub struct Tokens {
 
 impl Tokens {
     pub fn add(&mut self, other: &Self) {
-        let pairs = [
+        self.pairs_with(other).into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+
+    fn subtract(&mut self, other: &Self) {
+        self.pairs_with(other).into_iter().for_each(|(sum, less)| *sum = sum.saturating_sub(less));
+    }
+
+    fn pairs_with(&mut self, other: &Self) -> [(&mut i64, i64); 5] {
+        [
             (&mut self.input, other.input),
             (&mut self.output, other.output),
             (&mut self.cache_read, other.cache_read),
             (&mut self.cache_write, other.cache_write),
             (&mut self.total, other.total),
-        ];
-        pairs.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        ]
     }
 }
 
@@ -52,57 +59,113 @@ const CACHE_WRITE: &[&str] = &["cacheWrite", "cache_write", "cache_creation_inpu
 const TOTAL: &[&str] = &["total", "total_tokens", "totalTokens"];
 const COST: &[&str] = &["cost_usd", "costUSD", "costUsd", "total_cost_usd", "cost"];
 
-/// Sums usage over entries. Some programs repeat the usage of one inference in several entries; the last one counts.
-#[derive(Debug, Default)]
-pub struct Sum {
-    anonymous: Usage,
-    /// The last usage of each inference that has an id.
-    by_inference: HashMap<String, Usage>,
+/// The usage of one model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelUsage {
+    #[serde(flatten)]
+    pub tokens: Tokens,
+    /// What it cost in dollars, as far as its entries say
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_usd: Option<f64>,
+    /// The tokens of entries that do not say what they cost, if others do
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreported: Option<Tokens>,
 }
 
-impl Sum {
-    /// Adds the usage in the data of an entry, if any.
-    pub fn add(&mut self, data: &Object) {
+impl ModelUsage {
+    /// The tokens whose cost no entry says.
+    pub fn unreported_tokens(&self) -> Tokens {
+        if self.reported_usd.is_none() { self.tokens } else { self.unreported.unwrap_or_default() }
+    }
+
+    fn add(&mut self, usage: &Usage) {
+        let mut unreported = self.unreported_tokens();
+        match usage.cost {
+            Some(cost) => self.reported_usd = Some(self.reported_usd.unwrap_or_default() + cost),
+            None => unreported.add(&usage.tokens),
+        }
+        self.tokens.add(&usage.tokens);
+        self.unreported =
+            Some(unreported).filter(|unreported| self.reported_usd.is_some() && *unreported != Tokens::default());
+    }
+}
+
+impl std::iter::Sum for ModelUsage {
+    fn sum<I: Iterator<Item = Self>>(usages: I) -> Self {
+        usages.fold(Self::default(), |mut sum, usage| {
+            let unreported = usage.unreported_tokens();
+            let mut reported = usage.tokens;
+            reported.subtract(&unreported);
+            if let Some(cost) = usage.reported_usd {
+                sum.add(&Usage { tokens: reported, cost: Some(cost) });
+            }
+            if unreported != Tokens::default() {
+                sum.add(&Usage { tokens: unreported, cost: None });
+            }
+            sum
+        })
+    }
+}
+
+/// The usage of each group and model. Some programs repeat the usage of one inference in several entries; the last one
+/// counts.
+#[derive(Debug)]
+pub struct UsageLedger<K> {
+    anonymous: Vec<(K, String, Usage)>,
+    /// The last usage of each inference that has an id.
+    by_inference: BTreeMap<String, (K, String, Usage)>,
+}
+
+impl<K> Default for UsageLedger<K> {
+    fn default() -> Self {
+        Self { anonymous: Vec::new(), by_inference: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord + Clone> UsageLedger<K> {
+    /// Adds the usage in the data of an entry, if any, to a group.
+    pub fn add(&mut self, group: impl FnOnce(&str) -> K, data: &Object) {
         let Some(usage) = usage_of(data) else { return };
+        let model = model(data);
+        let line = (group(&model), model, usage);
         match inference_id(data) {
-            Some(id) => drop(self.by_inference.insert(id, usage)),
-            None => self.anonymous = add_usage(self.anonymous, usage),
+            Some(id) => drop(self.by_inference.insert(id, line)),
+            None => self.anonymous.push(line),
         }
     }
 
-    pub fn total(&self) -> Usage {
-        let mut ids: Vec<&String> = self.by_inference.keys().collect();
-        // Floating-point sums depend on the order.
-        ids.sort_unstable();
-        ids.into_iter().fold(self.anonymous, |sum, id| add_usage(sum, self.by_inference[id]))
+    /// The sums.
+    pub fn finish(self) -> BTreeMap<K, BTreeMap<String, ModelUsage>> {
+        let mut groups: BTreeMap<K, BTreeMap<String, ModelUsage>> = BTreeMap::new();
+        for (group, model, usage) in self.anonymous.into_iter().chain(self.by_inference.into_values()) {
+            if usage.tokens != Tokens::default() || usage.cost.is_some() {
+                groups.entry(group).or_default().entry(model).or_default().add(&usage);
+            }
+        }
+        groups
     }
 }
 
-/// Sums usage by model.
+/// Sums the usage of one session by model.
 #[derive(Debug, Default)]
-pub struct ByModel {
-    sums: BTreeMap<String, Sum>,
+pub struct ByModel(UsageLedger<()>);
+
+impl ByModel {
+    /// Adds the usage in the data of an entry, if any.
+    pub fn add(&mut self, data: &Object) {
+        self.0.add(|_| (), data);
+    }
+
+    /// The usage of each model that was used.
+    pub fn finish(self) -> BTreeMap<String, ModelUsage> {
+        self.0.finish().remove(&()).unwrap_or_default()
+    }
 }
 
 /// Used for inferences without a model.
 const NO_MODEL: &str = "unknown";
 /// Maximum length of a model name, in characters.
 const MODEL_CHARS: usize = 200;
-
-impl ByModel {
-    /// Adds the usage in the data of an entry, if any.
-    pub fn add(&mut self, data: &Object) {
-        if usage_of(data).is_some() {
-            self.sums.entry(model(data)).or_default().add(data);
-        }
-    }
-
-    /// The tokens of each model that used any.
-    pub fn tokens(&self) -> BTreeMap<String, Tokens> {
-        let totals = self.sums.iter().map(|(model, sum)| (model.clone(), sum.total().tokens));
-        totals.filter(|(_, tokens)| *tokens != Tokens::default()).collect()
-    }
-}
 
 /// The model of an entry; `unknown` if it has none.
 fn model(data: &Object) -> String {
@@ -114,17 +177,8 @@ fn model(data: &Object) -> String {
     name.chars().take(MODEL_CHARS).collect()
 }
 
-fn add_usage(mut one: Usage, other: Usage) -> Usage {
-    one.tokens.add(&other.tokens);
-    one.cost = match (one.cost, other.cost) {
-        (Some(one), Some(other)) => Some(one + other).filter(|sum| sum.is_finite()),
-        (one, other) => one.or(other),
-    };
-    one
-}
-
 /// Identifies an inference that may be repeated in several entries; `None` if its entries have no message id.
-fn inference_id(data: &Object) -> Option<String> {
+pub fn inference_id(data: &Object) -> Option<String> {
     let message = data.get("message")?.get("id")?.as_str()?;
     let request = ["requestId", "request_id"].iter().find_map(|name| data.get(*name)?.as_str()).unwrap_or_default();
     Some(format!("{message} {request}"))
@@ -146,6 +200,8 @@ fn usage_of(data: &Object) -> Option<Usage> {
     let has_usage = total.is_some() || cost.is_some() || parts.iter().any(Option::is_some);
     let [input, output, cache_read, cache_write] = parts.map(Option::unwrap_or_default);
     let tokens = Tokens { input, output, cache_read, cache_write, total: total.unwrap_or(sum) };
+    // A subscription: the tokens are not free.
+    let cost = cost.filter(|cost| *cost > 0.0 || tokens == Tokens::default());
     has_usage.then_some(Usage { tokens, cost })
 }
 
@@ -166,9 +222,13 @@ mod tests {
     use super::*;
 
     fn sum(entries: &[Value]) -> ([i64; 5], Option<f64>) {
-        let mut sum = Sum::default();
-        entries.iter().for_each(|data| sum.add(data.as_object().expect("an object")));
-        let Usage { tokens, cost } = sum.total();
+        let mut models = ByModel::default();
+        entries.iter().for_each(|data| models.add(data.as_object().expect("an object")));
+        let (mut tokens, mut cost) = (Tokens::default(), None);
+        for usage in models.finish().into_values() {
+            tokens.add(&usage.tokens);
+            cost = usage.reported_usd.or(cost);
+        }
         ([tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.total], cost)
     }
 
@@ -207,8 +267,8 @@ mod tests {
             all.add(data.as_object().expect("an object"));
         }
         let totals: Vec<(String, i64)> =
-            all.tokens().into_iter().map(|(model, tokens)| (model, tokens.total)).collect();
-        assert_eq!(totals, [("a".to_owned(), 13), ("b".to_owned(), 5), ("unknown".to_owned(), 7)]);
+            all.finish().into_iter().map(|(model, usage)| (model, usage.tokens.total)).collect();
+        assert_eq!(totals, [("a".to_owned(), 13), ("b".to_owned(), 5), ("d".to_owned(), 0), ("unknown".to_owned(), 7)]);
     }
 
     #[test]

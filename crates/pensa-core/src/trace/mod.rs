@@ -6,6 +6,7 @@ mod claims;
 mod describe;
 mod markdown;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -15,7 +16,7 @@ use serde_with_macros::skip_serializing_none;
 use crate::closed_enum::closed_enum;
 use crate::id::{AgentId, SessionId};
 use crate::issue::Issue;
-use crate::session::usage::{Tokens, Usage};
+use crate::session::{ModelUsage, Spent, Tokens};
 use crate::time::Timestamp;
 
 pub use claims::{Claim, claims};
@@ -118,7 +119,7 @@ pub struct SessionCost {
     pub agent_id: AgentId,
     pub entries: i64,
     pub tokens: Tokens,
-    /// In dollars, if its entries record it
+    /// In dollars, if its entries record it, or all its models have a price
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -161,7 +162,10 @@ pub struct Totals {
     pub snapshots: i64,
     pub sessions: Vec<SessionCost>,
     pub tokens: Tokens,
-    /// In dollars, if any entry records it
+    /// The tokens by model
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelUsage>,
+    /// In dollars, if all models have a price, or the entries record it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     pub commits: i64,
@@ -170,12 +174,18 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds the usage of a session.
-    pub fn add_session(&mut self, id: SessionId, agent_id: AgentId, entries: i64, usage: Usage) {
-        self.tokens.add(&usage.tokens);
-        let sum = usage.cost.map(|cost| self.cost_usd.unwrap_or_default() + cost);
-        self.cost_usd = sum.filter(|sum| sum.is_finite()).or(self.cost_usd);
-        self.sessions.push(SessionCost { id, agent_id, entries, tokens: usage.tokens, cost_usd: usage.cost });
+    /// Adds what a session used.
+    pub fn add_session(&mut self, id: SessionId, agent_id: AgentId, entries: i64, spent: Spent) {
+        let mut tokens = Tokens::default();
+        spent.models.values().for_each(|usage| tokens.add(&usage.tokens));
+        self.sessions.push(SessionCost { id, agent_id, entries, tokens, cost_usd: spent.cost_usd });
+    }
+
+    /// Sets what all sessions used together: a message may be in several of them.
+    pub fn set_spent(&mut self, spent: Spent) {
+        (self.tokens, self.cost_usd) = (Tokens::default(), spent.cost_usd);
+        spent.models.values().for_each(|usage| self.tokens.add(&usage.tokens));
+        self.models = spent.models;
     }
 }
 

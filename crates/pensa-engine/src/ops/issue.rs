@@ -16,7 +16,7 @@ use pensa_core::time::Date;
 use pensa_core::{Code, Error, Result, Span, Timestamp, json, text};
 use serde_json::{Map, Value};
 
-use super::{dep, link, triage};
+use super::{cost, dep, link, triage};
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::entity;
@@ -352,8 +352,9 @@ impl Execute for Show {
         let children = issues::children(tx, &issue.id)?;
         let progress = if children.is_empty() { None } else { issues::progress(tx, &issue.id)? };
         let linked_by = link::incoming(tx, &issue.id)?;
+        let spent = cost::spent_on(tx, &issue.id)?;
         let detail = IssueDetail::alone(issue, deps, comments, attached);
-        Ok(IssueDetail { blocks, fixed_by, children, progress, linked_by, ..detail })
+        Ok(IssueDetail { blocks, fixed_by, children, progress, linked_by, spent, ..detail })
     }
 }
 

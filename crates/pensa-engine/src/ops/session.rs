@@ -14,7 +14,7 @@ use pensa_core::ops::session::{
 };
 use pensa_core::session::search::Needle;
 use pensa_core::session::usage::ByModel;
-use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Rebuild, Session, SessionSummary};
+use pensa_core::session::{Entry, Message, NewEntry, OpenedBy, Prices, Rebuild, Session, SessionSummary, Spent};
 use pensa_core::{Code, Error, Result, Span, text};
 use serde_json::{Map, json};
 
@@ -49,16 +49,17 @@ impl Execute for List {
     }
 }
 
-/// A session with the totals of its entries. Costs are computed by the caller, who has the price settings.
+/// A session with the totals of its entries. The cost is by list prices; the caller has the settings.
 fn summary(tx: &Tx<'_>, session: Session) -> Result<SessionSummary> {
     let (entries, last_at) = entries::extent(tx, &session.id)?;
     let mut by_model = ByModel::default();
     if entries > 0 {
         entries::for_each_cost(tx, &session.id, usize::MAX, |data| by_model.add(data))?;
     }
+    let spent = Spent::new(by_model.finish(), &Prices::default());
     let end = session.ended_at.or(last_at).unwrap_or(session.created_at);
     let duration_ms = end.since(session.created_at).map_or(0, Span::as_millis);
-    Ok(SessionSummary { session, entries, duration_ms, tokens: by_model.tokens(), cost_usd: None })
+    Ok(SessionSummary { session, entries, duration_ms, tokens: spent.models, cost_usd: spent.cost_usd })
 }
 
 fn agent_of(tx: &Tx<'_>, reference: Option<&pensa_core::id::AgentRef>) -> Result<Option<AgentId>> {
@@ -222,10 +223,15 @@ pub(super) fn stored(entries: &[NewEntry]) -> Result<Vec<StoredEntry<'_>>> {
     let mut all = Vec::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate() {
         let named = |error: Error| error.within(format!("entry {}", at + 1));
-        let line = entry.data_line().map_err(named)?;
-        all.push(StoredEntry { entry: Cow::Borrowed(entry), line });
+        all.push(stored_entry(Cow::Borrowed(entry)).map_err(named)?);
     }
     Ok(all)
+}
+
+/// Checks an entry and returns it in stored form.
+pub(super) fn stored_entry(entry: Cow<'_, NewEntry>) -> Result<StoredEntry<'_>> {
+    let line = entry.data_line()?;
+    Ok(StoredEntry { entry, line })
 }
 
 /// A page of a history ends after the entry that exceeds this many bytes.

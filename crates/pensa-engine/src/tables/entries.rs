@@ -315,7 +315,17 @@ pub(crate) fn for_each_cost(
     max_entries: usize,
     mut each: impl FnMut(&Object),
 ) -> Result<usize> {
-    let sql = "SELECT h.id, h.data FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2
+    for_each_cost_at(tx, session, max_entries, |_, data| each(data))
+}
+
+/// Like [`for_each_cost`], with the time of each entry.
+pub(crate) fn for_each_cost_at(
+    tx: &Tx<'_>,
+    session: &SessionId,
+    max_entries: usize,
+    mut each: impl FnMut(Timestamp, &Object),
+) -> Result<usize> {
+    let sql = "SELECT h.id, h.data, h.at FROM session_history h WHERE h.session_id = ?1 AND h.id > ?2
          AND (instr(h.data, '\"usage\"') > 0 OR instr(h.data, '\"tokens\"') > 0 OR instr(h.data, 'cost') > 0)
          ORDER BY h.id LIMIT ?3";
     let (mut after, mut all) = (0, 0);
@@ -324,12 +334,39 @@ pub(crate) fn for_each_cost(
         let mut rows = 0;
         tx.for_each(sql, params![session.as_str(), after, limit], |row| {
             (after, rows) = (row.int(0)?, rows + 1);
-            each(&row.json(1)?);
+            each(row.parse(2)?, &row.json(1)?);
             Ok(())
         })?;
         all += usize::try_from(rows).unwrap_or_default();
         if rows < COST_ENTRIES_PER_QUERY || all >= max_entries {
             return Ok(all);
+        }
+    }
+}
+
+/// Calls `each` with the session, time and data of all entries since a time that may contain costs, in order.
+pub(crate) fn for_each_cost_since(
+    tx: &Tx<'_>,
+    since: Option<Timestamp>,
+    mut each: impl FnMut(&SessionId, Timestamp, &Object),
+) -> Result<()> {
+    let shown = entity::visible_rows("sessions");
+    let sql = format!(
+        "SELECT h.id, h.session_id, h.at, h.data FROM session_history h JOIN {shown} ON sessions.id = h.session_id
+         WHERE h.id > ?1 AND h.at >= ?2
+         AND (instr(h.data, '\"usage\"') > 0 OR instr(h.data, '\"tokens\"') > 0 OR instr(h.data, 'cost') > 0)
+         ORDER BY h.id LIMIT ?3"
+    );
+    let (mut after, since) = (0, since.map_or_else(String::new, |since| since.to_string()));
+    loop {
+        let mut rows = 0;
+        tx.for_each(&sql, params![after, since.as_str(), ROWS_PER_QUERY], |row| {
+            (after, rows) = (row.int(0)?, rows + 1);
+            each(&row.parse(1)?, row.parse(2)?, &row.json(3)?);
+            Ok(())
+        })?;
+        if rows < ROWS_PER_QUERY {
+            return Ok(());
         }
     }
 }

@@ -87,6 +87,19 @@ pub(crate) fn list(
     Ok(matching.take(limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))).collect())
 }
 
+/// Branches in which everything ends up, so that they say nothing about one issue.
+const SHARED_BRANCHES: [&str; 5] = ["main", "master", "trunk", "develop", "HEAD"];
+
+/// The issue whose work is done in this branch, last started first.
+pub(crate) fn on_branch(tx: &Tx<'_>, branch: &str) -> Result<Option<IssueId>> {
+    if SHARED_BRANCHES.contains(&branch) {
+        return Ok(None);
+    }
+    let sql = "SELECT w.issue_id FROM work w JOIN issues i ON i.id = w.issue_id WHERE w.branch = ?1
+         ORDER BY w.started_at DESC, w.issue_id LIMIT 1";
+    tx.query_one(sql, params![branch], |row| row.parse(0))
+}
+
 /// Stores changed work and logs it; does nothing if nothing changed. There may be many steps, so the event has `note`
 /// instead of them.
 pub(crate) fn save(

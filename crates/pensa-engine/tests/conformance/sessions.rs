@@ -145,7 +145,7 @@ conformance! {
         append(&world.engine, &agent, json!([{"type": "note"}, spent("a", 10), spent("b", 5), spent("a", 1)]));
         let answer = of(&first);
         assert_eq!((answer.entries, answer.duration_ms), (4, 500), "to its last entry while it is active");
-        let tokens: Vec<(&str, i64, i64)> = answer.tokens.iter().map(|(model, of)| (model.as_str(), of.input, of.total)).collect();
+        let tokens: Vec<(&str, i64, i64)> = answer.tokens.iter().map(|(model, of)| (model.as_str(), of.tokens.input, of.tokens.total)).collect();
         assert_eq!(tokens, [("a", 11, 13), ("b", 5, 6)]);
         world.advance(90);
         run::<Reset>(&world.engine, json!({"id": agent.id})).expect("reset");

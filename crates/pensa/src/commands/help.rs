@@ -59,7 +59,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "runtime",
         ],
     ),
-    ("Memory", &["remember", "recall", "learning", "kv", "record", "skill", "trace", "ship", "shipped", "changelog"]),
+    (
+        "Memory",
+        &["remember", "recall", "learning", "kv", "record", "skill", "trace", "cost", "ship", "shipped", "changelog"],
+    ),
     ("Sharing", &["export", "import", "sync", "conflicts", "hooks", "import-from", "remote", "trust"]),
     ("Team server", &["serve", "daemon", "project", "token", "audit"]),
     (

@@ -10,12 +10,14 @@ use pensa_core::session::{EntryType, NewEntry, OpenedBy};
 use pensa_core::{Code, Result};
 use pensa_engine::progress;
 use pensa_interop::daycare::{self, ParsedAgent};
+use pensa_interop::transcript::TranscriptTool;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::import_prjct::ImportFromPrjctArgs;
 use super::import_records::{ImportFromLooprArgs, ImportFromTaskstoreArgs};
-use super::{import_prjct, import_records};
+use super::import_transcript::ImportTranscriptArgs;
+use super::{import_prjct, import_records, import_transcript};
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -26,8 +28,18 @@ use crate::render::{Render, Screen, print_redactions};
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ImportFromCommand {
+    /// Import conversations of Claude Code: ~/.claude/projects
+    ClaudeCode(ImportTranscriptArgs),
+    /// Import conversations of Codex: ~/.codex/sessions and archived_sessions
+    Codex(ImportTranscriptArgs),
+    /// Import conversations of Copilot CLI: ~/.copilot/session-state
+    Copilot(ImportTranscriptArgs),
     Daycare(ImportFromDaycareArgs),
+    /// Import conversations of Gemini CLI: ~/.gemini/tmp
+    Gemini(ImportTranscriptArgs),
     Loopr(ImportFromLooprArgs),
+    /// Import conversations of opencode: ~/.local/share/opencode/opencode.db
+    Opencode(ImportTranscriptArgs),
     Prjct(ImportFromPrjctArgs),
     Taskstore(ImportFromTaskstoreArgs),
 }
@@ -63,7 +75,13 @@ struct SkippedAgent {
 }
 
 pub(super) fn run(options: &GlobalOptions, output: Output, command: &ImportFromCommand) -> Result<()> {
+    let transcripts = |tool, args| import_transcript::run(options, output, tool, args);
     let args = match command {
+        ImportFromCommand::ClaudeCode(args) => return transcripts(TranscriptTool::ClaudeCode, args),
+        ImportFromCommand::Codex(args) => return transcripts(TranscriptTool::Codex, args),
+        ImportFromCommand::Copilot(args) => return transcripts(TranscriptTool::Copilot, args),
+        ImportFromCommand::Gemini(args) => return transcripts(TranscriptTool::Gemini, args),
+        ImportFromCommand::Opencode(args) => return transcripts(TranscriptTool::Opencode, args),
         ImportFromCommand::Daycare(args) => args,
         ImportFromCommand::Loopr(args) => return import_records::run_loopr(options, output, args),
         ImportFromCommand::Prjct(args) => return import_prjct::run(options, output, args),

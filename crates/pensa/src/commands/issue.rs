@@ -7,6 +7,7 @@ use pensa_core::issue::query::IssueQuery;
 use pensa_core::issue::{Issue, IssueDetail, Progress, Status};
 use pensa_core::ops::issue::{Blocked, Close, History, List, Update};
 use pensa_core::ops::{dep, event, issue, label, view};
+use pensa_core::session::Spent;
 use pensa_core::time::Span;
 use pensa_core::{Error, Op, Result, text};
 use serde::Serialize;
@@ -215,9 +216,13 @@ pub(super) fn log(options: &GlobalOptions, output: Output, args: LogArgs) -> Res
 
 pub(super) fn show(options: &GlobalOptions, output: Output, args: &ShowArgs) -> Result<()> {
     let client = connect::client(options)?;
-    let detail = client.call(&args.op)?;
+    let mut detail = client.call(&args.op)?;
     if args.short {
         return output.answer(&detail.issue);
+    }
+    let config = connect::config(options)?;
+    if let Some(spent) = detail.spent.as_mut().filter(|_| config.has_prices()) {
+        spent.set_prices(&config.prices()?);
     }
     let mut created_by = None;
     if terminal().is_some() {
@@ -225,6 +230,13 @@ pub(super) fn show(options: &GlobalOptions, output: Output, args: &ShowArgs) -> 
         created_by = history.into_iter().find(|event| event.event_type == "created").map(|event| event.actor);
     }
     output.answer(&ShownIssue { detail, created_by })
+}
+
+/// What was spent, in words.
+fn spent_words(spent: &Spent) -> String {
+    let Spent { input, output, cache_read, cache_write, cost_usd, .. } = spent;
+    let tokens = format!("{input} tokens in, {output} out, {} cached", cache_read.saturating_add(*cache_write));
+    cost_usd.map_or_else(|| tokens.clone(), |cost| format!("${cost:.4}, {tokens}"))
 }
 
 /// An issue with its creator, if the log has it.
@@ -260,6 +272,7 @@ impl Render for ShownIssue {
             ("updated", Some(when(issue.updated_at))),
             ("closed", issue.closed_at.map(when)),
             ("reason", issue.close_reason.clone()),
+            ("spent", detail.spent.as_ref().map(spent_words)),
         ];
         for (name, value) in facts {
             if let Some(value) = value {

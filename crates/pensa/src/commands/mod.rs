@@ -31,6 +31,7 @@ mod config;
 mod confirm;
 mod conflicts;
 mod context;
+mod cost;
 mod create_file;
 mod daemon;
 mod demo;
@@ -46,6 +47,7 @@ mod hooks;
 mod import_from;
 mod import_prjct;
 mod import_records;
+mod import_transcript;
 mod init;
 mod issue;
 pub(crate) mod job;
@@ -63,6 +65,7 @@ mod record;
 mod recover;
 pub(crate) mod refs;
 mod remote;
+mod replay;
 mod repo;
 mod run;
 #[cfg(feature = "server")]
@@ -130,6 +133,7 @@ pub(crate) enum Command {
     Log(issue::LogArgs),
     History(ops::issue::History),
     Trace(trace::TraceArgs),
+    Cost(ops::cost::Cost),
     #[command(flatten)]
     Triage(triage::Triage),
     #[command(flatten)]
@@ -286,6 +290,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Log(args) => issue::log(options, *output, args),
         Command::History(op) => run_op(options, *output, &op),
         Command::Trace(args) => trace::run(options, *output, &args),
+        Command::Cost(op) => cost::run(options, *output, &op),
         Command::Triage(command) => command.run(options, *output),
         Command::Draw(command) => command.run(options, *output),
         Command::Events(args) => events::run(options, *output, args),

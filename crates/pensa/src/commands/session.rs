@@ -9,11 +9,13 @@ use pensa_core::id::{AgentRef, EntriesRef, SessionRef};
 use pensa_core::ops::session::{Append, Appended, DeletedSessions, EntryMatch, History, PRUNED_AT_ONCE, Prune, Show};
 use pensa_core::ops::{agent, session};
 use pensa_core::session::{
-    Entry, EntryType, MAX_ENTRY_BYTES, Message, NewEntry, Object, Session, SessionSummary, Tokens, markdown, object,
+    Entry, EntryType, MAX_ENTRY_BYTES, Message, NewEntry, Object, Session, SessionSummary, Spent, Tokens, markdown,
+    object,
 };
 use pensa_core::{Code, Error, Result, Span, json};
 
 use super::agent::run_agent_op;
+use super::replay::{self, SessionReplayArgs};
 use super::stdin;
 use crate::cli::GlobalOptions;
 use crate::connect;
@@ -35,6 +37,7 @@ pub(crate) enum SessionCommand {
     History(History),
     Context(session::Context),
     Export(SessionExportArgs),
+    Replay(SessionReplayArgs),
     Search(session::Search),
 }
 
@@ -111,23 +114,23 @@ pub(super) fn run(options: &GlobalOptions, output: Output, command: SessionComma
         SessionCommand::History(op) => history(options, output, op),
         SessionCommand::Context(op) => run_agent_op(options, output, &op),
         SessionCommand::Export(args) => export(options, output, &args),
+        SessionCommand::Replay(args) => replay::run(options, output, &args),
         SessionCommand::Search(op) => run_agent_op(options, output, &op),
     }
 }
 
-/// Adds the cost of sessions, by the prices in the settings. Without a price for every model there is no cost: a partial
-/// sum would be wrong.
+/// Computes the cost of sessions by the prices in the settings, if there are any. Without a price for every model there is
+/// no cost: a partial sum would be wrong.
 fn price(options: &GlobalOptions, output: Output, sessions: &mut [SessionSummary]) -> Result<()> {
     let config = connect::config(options)?;
     if !config.has_prices() {
         return Ok(());
     }
-    let mut unpriced = BTreeSet::new();
+    let (prices, mut unpriced) = (config.prices()?, BTreeSet::new());
     for summary in sessions {
-        match config.cost(&summary.tokens)? {
-            Ok(cost) => summary.cost_usd = Some(cost),
-            Err(models) => unpriced.extend(models),
-        }
+        let spent = Spent::new(std::mem::take(&mut summary.tokens), &prices);
+        unpriced.extend(spent.unpriced(&prices).map(str::to_owned));
+        (summary.tokens, summary.cost_usd) = (spent.models, spent.cost_usd);
     }
     if !unpriced.is_empty() {
         let models: Vec<String> = unpriced.into_iter().collect();
@@ -192,7 +195,7 @@ fn read_entries(mut lines: impl BufRead) -> Result<Vec<NewEntry>> {
 }
 
 /// Calls `each` with page after page of a history, up to the limit of `op`.
-fn pages(client: &Client, mut op: History, mut each: impl FnMut(Vec<Entry>) -> Result<()>) -> Result<()> {
+pub(super) fn pages(client: &Client, mut op: History, mut each: impl FnMut(Vec<Entry>) -> Result<()>) -> Result<()> {
     loop {
         let page = client.call(&op)?;
         let Some(last) = page.last() else { return Ok(()) };
@@ -262,7 +265,7 @@ impl Render for Session {
 
 /// The tokens of all models, and their cost.
 fn spent(summary: &SessionSummary) -> Option<String> {
-    let total = summary.tokens.values().fold(0_i64, |sum, tokens| sum.saturating_add(tokens.total));
+    let total = summary.tokens.values().fold(0_i64, |sum, usage| sum.saturating_add(usage.tokens.total));
     let cost = summary.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
     (total > 0).then(|| format!("{total} tokens{cost}"))
 }
@@ -274,8 +277,8 @@ impl Render for SessionSummary {
         field(screen, "entries", Some(format!("{} in {took}", self.entries)));
         field(screen, "archived", self.session.archived_at.map(when));
         field(screen, "spent", spent(self));
-        for (model, tokens) in &self.tokens {
-            let Tokens { input, output, cache_read, cache_write, .. } = tokens;
+        for (model, usage) in &self.tokens {
+            let Tokens { input, output, cache_read, cache_write, .. } = usage.tokens;
             let words =
                 format!("{model}: input {input}, output {output}, cache read {cache_read}, cache write {cache_write}");
             field(screen, "", Some(words));

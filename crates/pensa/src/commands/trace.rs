@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use pensa_core::ops::trace;
+use pensa_core::session::Spent;
 use pensa_core::trace::{Kind, Trace, TraceEntry, format_duration, markdown};
 use pensa_core::{Result, Timestamp, json};
 use pensa_git::Commit;
@@ -37,6 +38,11 @@ const MAX_COMMITS: usize = 1000;
 
 pub(super) fn run(options: &GlobalOptions, output: Output, args: &TraceArgs) -> Result<()> {
     let mut trace = connect::client(options)?.call(&args.op)?;
+    let config = connect::config(options)?;
+    if config.has_prices() {
+        let models = std::mem::take(&mut trace.totals.models);
+        trace.totals.set_spent(Spent::new(models, &config.prices()?));
+    }
     if !args.no_commits {
         let dir = connect::project_store(options).and_then(|store| Some(store.root().parent()?.to_owned()));
         let dir = dir.map_or_else(connect::cwd, Ok)?;

@@ -2,7 +2,7 @@
 //!
 //! Each entity adds its entries here; `pensa_core::trace` orders, counts and shows them.
 
-mod agents;
+pub(super) mod agents;
 mod records;
 
 use pensa_core::Result;

@@ -222,7 +222,12 @@ impl Collection {
         Ok(RecordWriter { collection: self, tx, next_event: tx.next_event()?, keys: NewKeys::default() })
     }
 
-    fn by_ids<'i>(&self, tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Record>> {
+    /// The records with these ids, by id.
+    pub(crate) fn by_ids<'i>(
+        &self,
+        tx: &Tx<'_>,
+        ids: impl Iterator<Item = &'i str>,
+    ) -> Result<HashMap<String, Record>> {
         let ids: Vec<&str> = ids.collect();
         let placeholders: Vec<String> = (0..ids.len()).map(|at| format!("?{}", at + 2)).collect();
         let sql = format!(
