@@ -9,12 +9,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One module for each tool: [`daycare`] (agents), [`loopr`] (loops), [`prjct`] (tasks and more), [`taskstore`]
-//! (records) and [`transcript`] (conversations). All treat their input as untrusted: links are not followed, sizes are limited, problems are reported.
+//! One module for each tool: [`daycare`] (agents), [`loopr`] (loops), [`prjct`] (tasks and more), [`taskstore`] (records),
+//! [`tracker`] (issues of other trackers) and [`transcript`] (conversations). All treat their input as untrusted: links
+//! are not followed, sizes are limited, problems are reported.
 
+mod database;
 pub mod daycare;
 mod files;
 pub mod loopr;
 pub mod prjct;
 pub mod taskstore;
+pub mod tracker;
 pub mod transcript;

@@ -38,6 +38,7 @@ pub mod store;
 pub mod sync;
 pub mod token;
 pub mod trace;
+pub mod tracker;
 pub mod transcript;
 pub mod triage;
 pub mod undo;
@@ -99,6 +100,7 @@ macro_rules! for_each_op {
             sync { Changes ApplyRecords Pending Peers }
             import { Records }
             transcript { ImportTranscript }
+            tracker { ImportIssues ExportIssues }
         }
     };
     ($with:ident: $($module:ident { $($op:ident)* })*) => {

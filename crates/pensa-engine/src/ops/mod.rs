@@ -13,6 +13,7 @@ mod doctor;
 mod event;
 mod gc;
 mod import_agent;
+mod import_issues;
 mod import_records;
 mod import_transcript;
 pub(crate) mod issue;

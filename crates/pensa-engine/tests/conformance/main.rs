@@ -35,6 +35,7 @@ mod sessions;
 mod snapshots;
 mod sync;
 mod traces;
+mod trackers;
 mod transfer;
 mod triage;
 mod undo;

@@ -4,7 +4,6 @@
 //! Nothing is dropped silently: fields without an equivalent stay with their record, documents without one are imported
 //! whole, and what cannot be read is reported. The files are never changed.
 
-mod database;
 mod fields;
 mod lines;
 mod releases;

@@ -8,12 +8,28 @@ use pensa_core::ops::import::{ImportComment, ImportItem};
 use pensa_core::{Timestamp, json};
 use serde_json::{Value, json};
 
-use super::database::PrjctDatabase;
 use super::fields::{self, JsonFields};
 use super::tasks::origin;
 use super::{Problem, ProjectReader, RecordKind};
+use crate::database::CopiedDatabase;
 use crate::daycare::{DaycareAgent, DaycareSession, HistoryEntry, Lifecycle, OpenedBy};
 use crate::files::time;
+
+/// Columns that contain JSON as text.
+const JSON_COLUMNS: [&str; 12] = [
+    "data",
+    "tags",
+    "depends_on",
+    "output",
+    "summary",
+    "payload",
+    "metadata",
+    "files_touched",
+    "expected_value",
+    "metrics",
+    "timeline",
+    "entity_data",
+];
 
 /// Tables that are imported.
 const KNOWN: [&str; 17] = [
@@ -112,7 +128,7 @@ fn id_of(row: &JsonFields) -> Option<String> {
 
 impl ProjectReader {
     pub(super) fn database(&mut self, file: &str, path: &Path) {
-        let database = match PrjctDatabase::open(path) {
+        let database = match CopiedDatabase::open(path, &JSON_COLUMNS) {
             Ok(database) => database,
             Err(reason) => return self.add_problem(file, None, reason),
         };

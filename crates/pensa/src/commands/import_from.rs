@@ -16,6 +16,10 @@ use serde_json::Value;
 
 use super::import_prjct::ImportFromPrjctArgs;
 use super::import_records::{ImportFromLooprArgs, ImportFromTaskstoreArgs};
+use super::import_tracker::{
+    ImportFromBacklogArgs, ImportFromBeadsArgs, ImportFromGithubArgs, ImportFromGitlabArgs, ImportFromJiraArgs,
+    ImportFromLinearArgs, ImportFromTaskmasterArgs, ImportFromTaskwarriorArgs,
+};
 use super::import_transcript::ImportTranscriptArgs;
 use super::{import_prjct, import_records, import_transcript};
 use crate::cli::GlobalOptions;
@@ -28,6 +32,8 @@ use crate::render::{Render, Screen, print_redactions};
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ImportFromCommand {
+    Backlog(ImportFromBacklogArgs),
+    Beads(ImportFromBeadsArgs),
     /// Import conversations of Claude Code: ~/.claude/projects
     ClaudeCode(ImportTranscriptArgs),
     /// Import conversations of Codex: ~/.codex/sessions and archived_sessions
@@ -37,11 +43,17 @@ pub(crate) enum ImportFromCommand {
     Daycare(ImportFromDaycareArgs),
     /// Import conversations of Gemini CLI: ~/.gemini/tmp
     Gemini(ImportTranscriptArgs),
+    Github(ImportFromGithubArgs),
+    Gitlab(ImportFromGitlabArgs),
+    Jira(ImportFromJiraArgs),
+    Linear(ImportFromLinearArgs),
     Loopr(ImportFromLooprArgs),
     /// Import conversations of opencode: ~/.local/share/opencode/opencode.db
     Opencode(ImportTranscriptArgs),
     Prjct(ImportFromPrjctArgs),
+    Taskmaster(ImportFromTaskmasterArgs),
     Taskstore(ImportFromTaskstoreArgs),
+    Taskwarrior(ImportFromTaskwarriorArgs),
 }
 
 /// Import agents of daycare: <DIR>/<id>/{descriptor.json,state.json,history.jsonl}
@@ -82,10 +94,18 @@ pub(super) fn run(options: &GlobalOptions, output: Output, command: &ImportFromC
         ImportFromCommand::Copilot(args) => return transcripts(TranscriptTool::Copilot, args),
         ImportFromCommand::Gemini(args) => return transcripts(TranscriptTool::Gemini, args),
         ImportFromCommand::Opencode(args) => return transcripts(TranscriptTool::Opencode, args),
+        ImportFromCommand::Backlog(args) => return args.run(options, output),
+        ImportFromCommand::Beads(args) => return args.run(options, output),
         ImportFromCommand::Daycare(args) => args,
+        ImportFromCommand::Github(args) => return args.run(options, output),
+        ImportFromCommand::Gitlab(args) => return args.run(options, output),
+        ImportFromCommand::Jira(args) => return args.run(options, output),
+        ImportFromCommand::Linear(args) => return args.run(options, output),
         ImportFromCommand::Loopr(args) => return import_records::run_loopr(options, output, args),
         ImportFromCommand::Prjct(args) => return import_prjct::run(options, output, args),
+        ImportFromCommand::Taskmaster(args) => return args.run(options, output),
         ImportFromCommand::Taskstore(args) => return import_records::run(options, output, args),
+        ImportFromCommand::Taskwarrior(args) => return args.run(options, output),
     };
     let ImportFromDaycareArgs { dir } = args;
     let report = with_progress(output, || from_daycare(&connect::client_for_agents(options)?, dir))?;

@@ -40,6 +40,7 @@ mod doctor;
 mod draw;
 mod edit;
 mod events;
+mod export_beads;
 mod gc;
 mod harness;
 pub(crate) mod help;
@@ -47,6 +48,7 @@ mod hooks;
 mod import_from;
 mod import_prjct;
 mod import_records;
+mod import_tracker;
 mod import_transcript;
 mod init;
 mod issue;
@@ -234,7 +236,7 @@ pub(crate) enum Command {
     /// Manage the tokens of a server
     Token(server::ServerCommandArgs<server::TokenCommand>),
     Audit(server::AuditArgs),
-    Export(ops::store::Export),
+    Export(transfer::ExportArgs),
     Import(ops::store::Import),
     #[command(subcommand)]
     ImportFrom(import_from::ImportFromCommand),
@@ -352,7 +354,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
             server::TokenCommand::Revoke(op) => server::run(options, *output, &location, &op),
         },
         Command::Audit(server::AuditArgs { op, location }) => server::audit(options, *output, &location, &op),
-        Command::Export(op) => transfer::export(options, *output, op),
+        Command::Export(args) => transfer::export(options, *output, args),
         Command::Import(op) => transfer::import(options, *output, op),
         Command::Sync(args) => sync::run(options, *output, args),
         Command::MergeDriver(args) => transfer::merge_driver(options, &args),

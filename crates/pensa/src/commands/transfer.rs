@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pensa_client::config::EXPORT_EVENTS;
 use pensa_client::locate;
 use pensa_core::ops::store::{Export, Import, Transfer};
@@ -12,6 +12,7 @@ use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_file
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{StoreDir, write_driver_notes};
 
+use super::export_beads;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -32,7 +33,33 @@ pub(crate) struct MergeDriverArgs {
     pub(crate) path: PathBuf,
 }
 
-pub(super) fn export(options: &GlobalOptions, output: Output, mut op: Export) -> Result<()> {
+/// Write the store to JSONL files beside it and stage them in git, or its issues in another tool's format
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  pn export                                # the files in .pensa\n  \
+    pn export --format beads -o issues.jsonl # for bd, br and bv")]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    op: Export,
+    /// Write the issues in the format of another tool, to standard output; nothing is staged
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["check", "events", "no_stage"])]
+    format: Option<ForeignFormat>,
+    /// The file to write with --format
+    #[arg(short, long, value_name = "FILE", requires = "format")]
+    output: Option<PathBuf>,
+}
+
+/// A format of another tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ForeignFormat {
+    /// JSONL that bd, br and bv read
+    Beads,
+}
+
+pub(super) fn export(options: &GlobalOptions, output: Output, args: ExportArgs) -> Result<()> {
+    let ExportArgs { mut op, format, output: file } = args;
+    if let Some(ForeignFormat::Beads) = format {
+        return export_beads::run(options, output, file.as_deref());
+    }
     op.worktree = worktree(options)?;
     op.events = with_events(options, op.events)?;
     let transfer = with_progress(output, || connect::client(options)?.call(&op))?;

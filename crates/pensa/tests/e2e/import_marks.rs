@@ -63,7 +63,9 @@ impl Marks {
     #[track_caller]
     fn check(&self, pn: &Sandbox, report: &Value) {
         let stored = stored(pn);
-        let printed = ["notes", "left_out", "not_understood", "skipped"].map(|part| report[part].to_string()).concat();
+        let printed = ["notes", "left_out", "not_understood", "skipped", "dropped_fields"]
+            .map(|part| report[part].to_string())
+            .concat();
         let is_there = |texts: &[String]| texts.iter().any(|text| stored.contains(text.as_str()));
         // A short word may occur there for another reason.
         let is_named = |field: &str| field.split('.').any(|part| part.len() > 4 && printed.contains(part));
@@ -373,5 +375,26 @@ fn an_import_of_files_accounts_for_every_field() {
     }
     let report = pn.pn(["import"]).ok_json();
     assert_eq!((&report["issues"], &report["learnings"]), (&json!(2), &json!(1)), "{report}");
+    marks.check(&pn, &report);
+}
+
+#[test]
+fn beads_accounts_for_every_field() {
+    let (pn, mut marks) = (crate::sandbox(), Marks::default());
+    let record = r#"{"id": "bd-1", "title": "TEXT", "description": "TEXT", "design": "TEXT", "acceptance_criteria": "TEXT",
+        "notes": "TEXT", "spec_id": "TEXT", "status": "TEXT", "issue_type": "TEXT", "assignee": "TEXT", "owner": "TEXT",
+        "created_at": "TIME", "created_by": "TEXT", "updated_at": "TIME", "started_at": "TIME", "closed_at": "TIME",
+        "close_reason": "TEXT", "closed_by_session": "TEXT", "due_at": "TIME", "defer_until": "TIME", "external_ref": "TEXT",
+        "source_system": "TEXT", "metadata": {"a": ["TEXT", {"b": "NUMBER"}]}, "lease_expires_at": "TIME", "labels": ["TEXT"],
+        "comments": [{"id": "TEXT", "issue_id": "bd-1", "author": "TEXT", "text": "TEXT", "created_at": "TIME", "more": "TEXT"}],
+        "dependencies": [{"issue_id": "bd-1", "depends_on_id": "bd-2", "type": "TEXT", "created_by": "TEXT", "metadata": "TEXT", "thread_id": "TEXT"}],
+        "sender": "TEXT", "bonded_from": ["TEXT"], "waiters": ["TEXT"], "payload": "TEXT", "agent_context": {"x": "TEXT"},
+        "dependency_count": "NUMBER", "comment_count": "NUMBER", "of_tomorrow": {"deep": ["TEXT"]}}"#;
+    let other = json!({"id": "bd-2", "title": "t", "status": "tombstone", "delete_reason": "TEXT"});
+    let memory = json!({"_type": "memory", "key": "TEXT", "value": "TEXT", "of_tomorrow": "TEXT"});
+    let records = [serde_json::from_str(record).expect("JSON"), other, memory].map(|record| marks.fill(record));
+    put(&pn.path("b"), "issues.jsonl", lines(&records));
+    let report = import(&pn, "beads", &pn.path("b"));
+    assert_eq!(report["created"], 2, "{report}");
     marks.check(&pn, &report);
 }

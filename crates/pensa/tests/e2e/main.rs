@@ -53,6 +53,7 @@ mod store;
 mod sync;
 mod terminal;
 mod traces;
+mod trackers;
 mod transcripts;
 mod typing;
 mod undo;

@@ -47,7 +47,7 @@ impl Execute for List {
 }
 
 /// Runs `work`. A dry run does everything and rolls it back, so that it fails for the same reasons as the real one.
-fn with_dry_run<T>(tx: &Tx<'_>, is_dry: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn with_dry_run<T>(tx: &Tx<'_>, is_dry: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if !is_dry {
         return work();
     }

@@ -1,4 +1,4 @@
-//! Reads the rows of `prjct.db` as JSON, from a copy.
+//! Reads the rows of another tool's SQLite database as JSON, from a copy.
 //!
 //! The file is untrusted: it is copied with its log before it is opened, so that nothing is written next to the
 //! original, and views, triggers and functions with side effects are disabled.
@@ -12,10 +12,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::fields::JsonFields;
 use crate::files;
 
 /// Size limit of a database.
@@ -23,38 +22,24 @@ const MAX_BYTES: u64 = 2 << 30;
 /// Size limit of a value.
 const MAX_VALUE_BYTES: i32 = 16 << 20;
 /// Limit on the rows of a table.
-pub(super) const MAX_ROWS: usize = 200_000;
+pub(crate) const MAX_ROWS: usize = 200_000;
 /// Attempts to copy the database while the tool writes to it.
 const ATTEMPTS: usize = 5;
 
 /// Suffixes of the log files that SQLite needs to read the database consistently.
 const LOG_SUFFIXES: [&str; 2] = ["-wal", "-journal"];
 
-/// Columns that contain JSON as text.
-const JSON_COLUMNS: [&str; 12] = [
-    "data",
-    "tags",
-    "depends_on",
-    "output",
-    "summary",
-    "payload",
-    "metadata",
-    "files_touched",
-    "expected_value",
-    "metrics",
-    "timeline",
-    "entity_data",
-];
-
 /// A temporary copy of a database.
 #[derive(Debug)]
-pub(super) struct PrjctDatabase {
+pub(crate) struct CopiedDatabase {
     connection: Connection,
+    /// The columns that contain JSON as text.
+    json_columns: &'static [&'static str],
     _copy: TempDir,
 }
 
-impl PrjctDatabase {
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
+impl CopiedDatabase {
+    pub(crate) fn open(path: &Path, json_columns: &'static [&'static str]) -> Result<Self, String> {
         let copy =
             tempfile::Builder::new().prefix("pensa-import-").tempdir().map_err(|e| format!("cannot be copied: {e}"))?;
         // An absolute path cannot be parsed as a URI.
@@ -72,16 +57,16 @@ impl PrjctDatabase {
             }
         }
         if !is_consistent {
-            return Err("was written to all the time; end prjct and import again".to_owned());
+            return Err("was written to all the time; end the program that writes it and import again".to_owned());
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&to, flags).map_err(database_error)?;
         restrict(&connection).map_err(database_error)?;
-        Ok(Self { connection, _copy: copy })
+        Ok(Self { connection, json_columns, _copy: copy })
     }
 
     /// The names of the ordinary tables.
-    pub(super) fn tables(&self) -> Result<Vec<String>, String> {
+    pub(crate) fn tables(&self) -> Result<Vec<String>, String> {
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
              AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name";
         let mut statement = self.connection.prepare(sql).map_err(database_error)?;
@@ -90,13 +75,13 @@ impl PrjctDatabase {
     }
 
     /// The number of rows of a table; 0 if it cannot be read.
-    pub(super) fn count(&self, table: &str) -> i64 {
+    pub(crate) fn count(&self, table: &str) -> i64 {
         let sql = format!("SELECT COUNT(*) FROM {}", quoted(table));
         self.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or_default()
     }
 
     /// The rows of a table without null columns, and the error that ended the reading, if any.
-    pub(super) fn rows(&self, table: &str) -> (Vec<JsonFields>, Option<String>) {
+    pub(crate) fn rows(&self, table: &str) -> (Vec<Map<String, Value>>, Option<String>) {
         let mut rows = Vec::new();
         let mut read = || -> rusqlite::Result<bool> {
             let mut statement = self.connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
@@ -106,7 +91,7 @@ impl PrjctDatabase {
                 if rows.len() == MAX_ROWS {
                     return Ok(false);
                 }
-                rows.push(object(&names, row)?);
+                rows.push(self.object(&names, row)?);
             }
             Ok(true)
         };
@@ -119,8 +104,37 @@ impl PrjctDatabase {
     }
 
     /// The number of the last migration.
-    pub(super) fn version(&self) -> Option<i64> {
+    pub(crate) fn version(&self) -> Option<i64> {
         self.connection.query_row("SELECT MAX(version) FROM _migrations", [], |row| row.get(0)).ok().flatten()
+    }
+
+    fn object(&self, names: &[String], row: &Row<'_>) -> rusqlite::Result<Map<String, Value>> {
+        let mut fields = Map::new();
+        for (at, name) in names.iter().enumerate() {
+            let value = match row.get_ref(at)? {
+                ValueRef::Null => continue,
+                ValueRef::Integer(number) => json!(number),
+                // JSON has no infinity or NaN, so they become text.
+                ValueRef::Real(number) if number.is_finite() => json!(number),
+                ValueRef::Real(number) => json!(number.to_string()),
+                ValueRef::Text(text) => self.text_value(name, &String::from_utf8_lossy(text)),
+                ValueRef::Blob(bytes) => {
+                    json!({"hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()})
+                }
+            };
+            fields.insert(name.clone(), value);
+        }
+        Ok(fields)
+    }
+
+    fn text_value(&self, column: &str, text: &str) -> Value {
+        if self.json_columns.contains(&column)
+            && text.starts_with(['{', '['])
+            && let Ok(value) = files::object(text.as_bytes())
+        {
+            return value;
+        }
+        json!(text)
     }
 }
 
@@ -182,31 +196,4 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), String> {
     };
     let copied = io::copy(&mut source.take(MAX_BYTES + 1), &mut File::create(to).map_err(failed)?).map_err(failed)?;
     if copied > MAX_BYTES { Err(format!("has more than {MAX_BYTES} bytes")) } else { Ok(()) }
-}
-
-fn object(names: &[String], row: &Row<'_>) -> rusqlite::Result<JsonFields> {
-    let mut fields = JsonFields::new();
-    for (at, name) in names.iter().enumerate() {
-        let value = match row.get_ref(at)? {
-            ValueRef::Null => continue,
-            ValueRef::Integer(number) => json!(number),
-            // JSON has no infinity or NaN, so they become text.
-            ValueRef::Real(number) if number.is_finite() => json!(number),
-            ValueRef::Real(number) => json!(number.to_string()),
-            ValueRef::Text(text) => text_value(name, &String::from_utf8_lossy(text)),
-            ValueRef::Blob(bytes) => json!({"hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()}),
-        };
-        fields.insert(name.clone(), value);
-    }
-    Ok(fields)
-}
-
-fn text_value(column: &str, text: &str) -> Value {
-    if JSON_COLUMNS.contains(&column)
-        && text.starts_with(['{', '['])
-        && let Ok(value) = files::object(text.as_bytes())
-    {
-        return value;
-    }
-    json!(text)
 }
