@@ -47,6 +47,7 @@ pub mod lock;
 pub mod loops;
 pub mod op;
 pub mod ops;
+pub mod prime;
 pub mod project;
 pub mod record;
 pub mod release;

@@ -129,6 +129,18 @@ pub fn is_tracked(project: &Path, file: &Path) -> bool {
     run(git(project).args(["ls-files", "--error-unmatch", "--"]).arg(file)).is_ok_and(|output| output.success)
 }
 
+/// The tracked files that differ from the last commit, at most `limit` of them. Empty without git or outside a
+/// repository.
+pub fn changed_files(dir: &Path, limit: usize) -> Vec<String> {
+    if !dir.ancestors().any(|above| above.join(".git").exists()) {
+        return Vec::new();
+    }
+    let names = ["diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", "HEAD", "--"];
+    let Ok(output) = run(git(dir).args(names)) else { return Vec::new() };
+    let names = output.stdout.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    names.filter(|name| !name.is_empty() && !name.contains(char::is_control)).take(limit).map(str::to_owned).collect()
+}
+
 /// Whether a file may have come with the repository: it is tracked, or git cannot say.
 pub fn may_be_tracked(project: &Path, file: &Path) -> bool {
     match run(git(project).args(["ls-files", "--"]).arg(file)) {

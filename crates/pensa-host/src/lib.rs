@@ -1,4 +1,4 @@
-//! Works with this machine: supervised commands, terminals and multiplexers, processes, repositories and git hooks.
+//! Works with this machine: supervised commands, terminals and multiplexers, processes, repositories, git hooks and agents.
 //!
 //! ```
 //! use pensa_core::repo::Vcs;
@@ -13,13 +13,15 @@
 //! ```
 //!
 //! Start with [`RunningCommand`], which runs the command of a run or job, and [`supervised`], which finds it again from
-//! another process. [`hooks`] installs git hooks. Nothing here writes to a store.
+//! another process. [`hooks`] installs git hooks, [`setup`]
+//! sets agents up. Nothing here writes to a store.
 
 mod exec;
 pub mod hooks;
 pub mod mux;
 mod process;
 mod repo;
+pub mod setup;
 pub mod supervised;
 mod terminal;
 mod terminator;

@@ -28,7 +28,11 @@ fn main() -> ExitCode {
     }
     let cli = match parse() {
         Ok(cli) => cli,
-        Err(usage) => return print_usage_error(&usage),
+        Err(usage) => {
+            let code = print_usage_error(&usage);
+            let args: Vec<OsString> = std::env::args_os().collect();
+            return if commands::hook::is_called(&args) { ExitCode::SUCCESS } else { code };
+        }
     };
     let options = &cli.options;
     if !options.json && !options.quiet {

@@ -128,6 +128,14 @@ pub const GC_OLDER_THAN: SettingKey = SettingKey {
     alias: None,
 };
 
+pub const HOOK_RECALL: SettingKey = SettingKey {
+    name: "hook.recall",
+    about: "whether agents are told learnings that fit each prompt",
+    kind: SettingKind::Flag,
+    default: Some("false"),
+    alias: None,
+};
+
 pub const IMPORT_MAX_FILE: SettingKey = SettingKey {
     name: "import.max-file",
     about: "the largest committed file that is read, in MiB; a repository's own file can only lower it",
@@ -225,7 +233,7 @@ pub(super) const PRICE: SettingKey = SettingKey {
 };
 
 /// All settings by name, except those of lanes, models and custom fields, which have any number of names.
-pub const KEYS: [SettingKey; 19] = [
+pub const KEYS: [SettingKey; 20] = [
     ACTOR,
     BOARD_COLUMNS,
     CLOSE_REQUIRE_ACCEPTED,
@@ -236,6 +244,7 @@ pub const KEYS: [SettingKey; 19] = [
     GC_AFTER,
     GC_AUTO,
     GC_OLDER_THAN,
+    HOOK_RECALL,
     IMPORT_MAX_FILE,
     PAGER,
     REDACT_ALLOW,

@@ -109,10 +109,11 @@ impl<H: StoreFinder> ServerHandler for Handler<H> {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: McpContext<RoleServer>,
+        context: McpContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name == prompt::NAME {
-            return Ok(GetPromptResult::new(prompt::messages()).into());
+            let calls = self.stores.find(&context).ok();
+            return Ok(GetPromptResult::new(prompt::messages(calls.as_ref()).await).into());
         }
         let message = format!("no prompt is called {:?}", brief(&request.name));
         Err(ErrorData::invalid_params(message, hint("prompts/list names them all")))

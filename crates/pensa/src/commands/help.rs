@@ -51,6 +51,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "release",
             "watch",
             "context",
+            "prime",
+            "setup",
             "mcp",
             "snapshot",
             "repo",

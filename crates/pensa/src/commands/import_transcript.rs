@@ -135,7 +135,6 @@ pub(super) fn run(
 }
 
 /// Imports what is new in a transcript, and in those of its subagents.
-#[allow(dead_code, reason = "for hooks")]
 pub(crate) fn import_transcript(client: &Client, tool: TranscriptTool, path: &Path) -> Result<TranscriptReport> {
     import_found(client, &transcript::find(tool, path)?, None)
 }

@@ -44,6 +44,7 @@ mod export_beads;
 mod gc;
 mod harness;
 pub(crate) mod help;
+pub(crate) mod hook;
 mod hooks;
 mod import_from;
 mod import_prjct;
@@ -63,6 +64,7 @@ mod mcp;
 mod overview;
 mod plan;
 mod poll;
+mod prime;
 mod record;
 mod recover;
 pub(crate) mod refs;
@@ -77,6 +79,7 @@ mod serve;
 mod serve;
 mod server;
 mod session;
+mod setup;
 mod several;
 mod signal;
 pub(crate) mod snapshot;
@@ -220,6 +223,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Lock(lock::LockCommand),
     Context(context::ContextArgs),
+    Prime(prime::PrimeArgs),
+    Setup(setup::SetupArgs),
+    Hook(hook::HookArgs),
     Batch(batch::BatchArgs),
     Daemon(daemon::DaemonArgs),
     /// Serve tools for models on standard input and output (Model Context Protocol)
@@ -336,6 +342,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Lock(command) => lock::run(options, *output, command),
         Command::Context(args) if args.write => context::write(options, *output),
         Command::Context(args) => context::brief(options, *output, args.op),
+        Command::Prime(args) => prime::run(options, *output, &args),
+        Command::Setup(args) => setup::run(options, *output, &args),
+        Command::Hook(args) => hook::run(options, &args),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),
         Command::Mcp => serve::mcp(options),

@@ -150,7 +150,7 @@ fn conversation(sdk: &mut Sdk, pn: &Sandbox) -> Vec<String> {
     assert_eq!(steps::elements(&sdk.ask("resources/list", json!({}))["resources"]).len(), 2);
     assert_eq!(steps::elements(&sdk.ask("prompts/list", json!({}))["prompts"]).len(), 1);
     let prompt = sdk.ask("prompts/get", json!({"name": "workflow"}));
-    assert!(text(&prompt["messages"][0]["content"]["text"]).contains("`claim`"), "{prompt}");
+    assert!(text(&prompt["messages"][0]["content"]["text"]).contains("`pn next --claim`"), "{prompt}");
     let unknown = sdk.exchange(&json!({"method": "tools/call", "params": {"name": "delete", "arguments": {}}}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     steps::show(pn, &first)["closed_at"].as_str().expect("closed for everybody");

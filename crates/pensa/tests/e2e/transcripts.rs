@@ -18,6 +18,7 @@ crate::in_both_modes! {
     two_imports_at_once_take_everything_once,
     a_deleted_agent_does_not_come_back,
     a_conversation_is_replayed_step_by_step,
+    the_hook_at_the_end_of_a_session_keeps_its_conversation,
 }
 
 const ID: &str = "5c1e0d0e-1111-4222-8333-abcdefabcdef";
@@ -243,6 +244,17 @@ fn two_imports_at_once_take_everything_once(pn: &Sandbox) {
         sessions.iter().map(|session| session["entries"].as_i64().expect("a number")).collect::<Vec<_>>(),
         [300; 4]
     );
+}
+
+fn the_hook_at_the_end_of_a_session_keeps_its_conversation(pn: &Sandbox) {
+    let path = transcript(pn, ID);
+    write(&path, &[user(pn, ID, 0, "mend the parser"), reply(pn, ID, 1, "m1", said("it is mended"))]);
+    let event = json!({"session_id": ID, "transcript_path": path, "cwd": pn.project(), "reason": "exit"}).to_string();
+    for _ in 0..2 {
+        let ended = pn.pn(["hook", "SessionEnd", "--agent", "claude"]).stdin(event.clone()).ok();
+        assert_eq!(ended, "", "an agent is not disturbed");
+        assert_eq!(elements(&pn.pn(["session", "search", "mended"]).ok_json()).len(), 1);
+    }
 }
 
 fn a_deleted_agent_does_not_come_back(pn: &Sandbox) {

@@ -48,7 +48,7 @@ fn the_help_of_every_command_stays_as_it_is() {
     let mut shown = String::new();
     help(&pn, &[], &mut shown);
     // Hidden commands, which other programs call.
-    for hidden in [&["merge-driver"][..], &["hooks", "run"], &["run", "terminal"], &["run", "window"]] {
+    for hidden in [&["merge-driver"][..], &["hooks", "run"], &["run", "terminal"], &["run", "window"], &["hook"]] {
         help(&pn, hidden, &mut shown);
     }
     unchanged("help", &shown);
