@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_beginning_of_a_synonym_is_enough() {
         assert_eq!(nearest_command("ad").as_deref(), Some("pn create"));
-        assert_eq!(nearest_command("fini").as_deref(), Some("pn close"));
+        assert_eq!(nearest_command("complet").as_deref(), Some("pn close"));
         assert_eq!(nearest_command("x"), None);
     }
 }
