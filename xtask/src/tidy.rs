@@ -16,7 +16,7 @@ const MAX_RECORD: usize = 60;
 const SQL_CRATE: &str = "pensa-engine";
 /// Reads the database of another tool.
 const FOREIGN_SQL: [&str; 2] =
-    ["crates/pensa-interop/src/prjct/database.rs", "crates/pensa-interop/src/transcript/opencode.rs"];
+    ["crates/pensa-interop/src/database.rs", "crates/pensa-interop/src/transcript/opencode.rs"];
 /// The crate for tests, which is not shipped.
 pub(crate) const TEST_CRATE: &str = "pensa-testkit";
 

@@ -16,7 +16,7 @@ use pensa_core::id::{CommentId, IssueId, LearningId};
 use pensa_core::issue::{Extra, Issue, IssueTransition, Status};
 use pensa_core::kv::KvPair;
 use pensa_core::learning::{Impact, Kind, Learning, SeedLearning};
-use pensa_core::ops::refs::{self, Ref};
+use pensa_core::ops::refs as references;
 use pensa_core::ops::tracker::{
     ExportIssues, ImportIssues, ImportedItem, ItemOutcome, TOMBSTONE_SCOPE, Tracker, TrackerComment, TrackerIssue,
     TrackerItem, TrackerMemory, TrackerTombstone, WholeIssue,
@@ -62,7 +62,7 @@ impl Execute for ExportIssues {
         let whole = page.into_iter().map(|issue| {
             let id = &issue.id;
             let deps = deps_of(tx, id)?.into_iter().map(|dep| dep.depends_on_id).collect();
-            let refs = entity::attached::<Ref>(tx, id)?.into_iter().map(|one| one.target).collect();
+            let refs = entity::attached::<references::Ref>(tx, id)?.into_iter().map(|one| one.target).collect();
             Ok(WholeIssue { deps, comments: comments::of_issue(tx, id)?, refs, issue })
         });
         whole.collect()
@@ -363,7 +363,7 @@ impl<'a> IssueImporter<'a> {
 
     fn store_refs(&self, given: &TrackerIssue, result: &mut ImportedItem) -> Result<()> {
         for target in &given.refs {
-            let add = refs::Add { id: (&given.id).into(), target: target.clone(), title: None };
+            let add = references::Add { id: (&given.id).into(), target: target.clone(), title: None };
             match add.execute(self.cx, self.tx) {
                 Err(e) if e.code == Code::InvalidInput => result.problems.push(e.message),
                 done => drop(done?),
