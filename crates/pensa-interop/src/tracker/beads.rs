@@ -412,13 +412,11 @@ fn dependencies(issue: &TrackerIssue) -> Vec<Value> {
         }
     }
     // A parent that only its field names needs no dependency.
-    let named = issue.raw.get("parent").and_then(Value::as_str);
+    let has_list = issue.raw.contains_key("dependencies");
+    let named = issue.raw.get("parent").and_then(Value::as_str).filter(|_| !has_list);
     for ((to, meaning), done) in here.into_iter().zip(is_written) {
-        if !done
-            && !(meaning == DependencyMeaning::Parent
-                && named == Some(to.as_str())
-                && !issue.raw.contains_key("dependencies"))
-        {
+        let is_named = meaning == DependencyMeaning::Parent && named == Some(to.as_str());
+        if !done && !is_named {
             let at = issue.created_at;
             written.push(json!({"issue_id": issue.id, "depends_on_id": to, "type": meaning.word(), "created_at": at}));
         }

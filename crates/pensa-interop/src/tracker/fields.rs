@@ -69,8 +69,7 @@ pub(super) fn moment(text: &str) -> Option<Timestamp> {
 
 /// An estimate; `None` if it is out of range.
 pub(super) fn span(seconds: f64) -> Option<Span> {
-    let is_possible = seconds.is_finite() && seconds >= 1.0 && seconds < 3.0e9;
-    is_possible.then(|| Span::from_millis((seconds as i64) * 1000))
+    (1.0..3.0e9).contains(&seconds).then(|| Span::from_millis((seconds as i64) * 1000))
 }
 
 /// The elements of a list of texts.
