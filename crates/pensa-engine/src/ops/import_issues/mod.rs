@@ -304,7 +304,12 @@ impl<'a> IssueImporter<'a> {
             changed = changed.normalise()?;
         }
         changed.extra.extend(self.mark(given, &now_seen)?);
-        issues::save(self.cx, self.tx, existing, changed, EventType::Updated, Map::new())?;
+        let event = match (existing.status == Status::Closed, changed.status == Status::Closed) {
+            (false, true) => EventType::Closed,
+            (true, false) => EventType::Reopened,
+            _ => EventType::Updated,
+        };
+        issues::save(self.cx, self.tx, existing, changed, event, Map::new())?;
         candidate.result.outcome = ItemOutcome::Updated;
         candidate.pending = parts.into_iter().filter(|part| IssuePart::PENDING.contains(part)).collect();
         Ok(())
