@@ -38,7 +38,7 @@ fn read_key(text: &str) -> Result<ReadKey> {
         return Err(unusual());
     }
     let is_key = |line: &&str| ["read:", "\"read\":", "'read':"].iter().any(|key| line.starts_with(key));
-    let Some(key) = lines.iter().position(|line| is_key(&line)) else { return Ok(ReadKey::Absent) };
+    let Some(key) = lines.iter().position(is_key) else { return Ok(ReadKey::Absent) };
     let value = lines[key].split_once(':').map_or("", |(_, value)| value);
     let value = value.split(" #").next().unwrap_or_default().trim();
     let is_named = |item: &str| item.trim().trim_matches(['"', '\'']) == FILE;

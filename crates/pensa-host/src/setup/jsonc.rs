@@ -399,8 +399,8 @@ fn skip_trivia(text: &str, mut at: usize) -> usize {
         at += rest.len() - trimmed.len();
         if trimmed.starts_with("//") {
             at += trimmed.find('\n').unwrap_or(trimmed.len());
-        } else if trimmed.starts_with("/*") {
-            at += trimmed[2..].find("*/").map_or(trimmed.len(), |end| end + 4);
+        } else if let Some(comment) = trimmed.strip_prefix("/*") {
+            at += comment.find("*/").map_or(trimmed.len(), |end| end + 4);
         } else {
             return at;
         }
