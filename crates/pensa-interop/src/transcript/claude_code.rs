@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Transcript;
 use super::lines::LineParser;
-use super::part::{CallOfTool, PartBuilder, commits, text_of};
+use super::part::{CallOfTool, PartBuilder, add_commits, text_of};
 use crate::files::time;
 
 /// Most lines of subagents and calls that are remembered to find what they belong to.
@@ -163,7 +163,7 @@ impl ClaudeCodeParser {
             let call = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
             let output = block.get("content").map(text_of).unwrap_or_default();
             if self.committing.iter().any(|id| id == call) {
-                self.commits.extend(commits(&output).map(Value::from));
+                add_commits(&mut self.commits, &output);
                 let all = json!(self.commits);
                 part.thread(&thread).fact("commits", Some(&all).filter(|_| !self.commits.is_empty()));
             }

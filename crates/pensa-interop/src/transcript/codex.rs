@@ -9,7 +9,7 @@ use pensa_core::similar::hash64;
 use serde_json::{Map, Value, json};
 
 use super::Transcript;
-use super::part::{CallOfTool, PartBuilder, commits, text_of};
+use super::part::{CallOfTool, PartBuilder, add_commits, text_of};
 use crate::files::time;
 
 /// The beginnings of messages that Codex writes in the user's name.
@@ -117,7 +117,7 @@ impl CodexParser {
             "web_search_call" => call("web_search", item.get("action").cloned().unwrap_or_default(), part),
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 let (output, is_error) = output(item.get("output").unwrap_or(&Value::Null));
-                self.commits.extend(commits(&output).map(Value::from));
+                add_commits(&mut self.commits, &output);
                 if !self.commits.is_empty() {
                     part.thread(&thread).fact("commits", Some(&json!(self.commits)));
                 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pensa_core::Timestamp;
 use pensa_core::session::object::MAX_DEPTH;
+use pensa_core::{Timestamp, text};
 use serde_json::{Map, Value, json};
 
 use super::TranscriptCursor;
@@ -12,6 +12,8 @@ use super::TranscriptCursor;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
+/// Most commits of a conversation.
+const MAX_COMMITS: usize = 500;
 /// Levels of an entry around the arguments of a call.
 const LEVELS_AROUND: usize = 4;
 
@@ -196,10 +198,10 @@ impl ThreadPart {
     }
 
     pub(super) fn name(&mut self, title: &str) {
-        let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_TITLE_CHARS).collect();
+        let words = text::printable_line(title).split_whitespace().collect::<Vec<_>>().join(" ");
+        let line: String = words.chars().take(MAX_TITLE_CHARS).collect();
         if !line.is_empty() {
-            self.title = Some(line);
+            self.title = Some(line.trim_end().to_owned());
         }
     }
 }
@@ -248,11 +250,14 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
-/// The commits that a tool says it made: `[main 1a2b3c4] subject`.
-pub(super) fn commits(output: &str) -> impl Iterator<Item = &str> {
-    output.lines().filter_map(|line| {
-        let (head, _) = line.strip_prefix('[')?.split_once(']')?;
-        let id = head.rsplit(' ').next().filter(|id| head.contains(' ') && (7..=40).contains(&id.len()))?;
-        id.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(id)
-    })
+/// Adds the commits that a tool says it made: `[main 1a2b3c4] subject`.
+pub(super) fn add_commits(known: &mut Vec<Value>, output: &str) {
+    for line in output.lines() {
+        let Some((head, _)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) else { continue };
+        let Some((_, id)) = head.rsplit_once(' ') else { continue };
+        let is_id = (7..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id && known.len() < MAX_COMMITS && !known.iter().any(|known| known == id) {
+            known.push(id.into());
+        }
+    }
 }
