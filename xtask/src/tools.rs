@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{mcp, networkx, postgres, prek};
+use pensa_testkit::{clients, mcp, networkx, postgres, prek};
 
 use crate::Result;
 
@@ -15,9 +15,11 @@ const POSTGRESQL: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
 /// Programs with their Debian packages.
-const NEEDED: [(&str, &str); 13] = [
+const NEEDED: [(&str, &str); 15] = [
     ("git", "git"),
     ("pip3", "python3-pip"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("faketime", "faketime"),
@@ -46,7 +48,8 @@ pub(crate) fn install_missing() -> Result {
     install_packages(&NEEDED)?;
     prek::install().map_err(|e| format!("cannot fetch prek: {e}"))?;
     networkx::install().map_err(|e| format!("cannot fetch networkx: {e}"))?;
-    mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}").into())
+    mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}"))?;
+    clients::install().map_err(|e| format!("cannot fetch what the tests of the clients use: {e}").into())
 }
 
 /// Installs the packages of missing programs.

@@ -12,11 +12,13 @@
 //!
 //! Start with [`Sandbox`] and [`Run`]. [`Http`] talks to a server, [`postgres::shared`] provides databases.
 
+pub mod clients;
 mod daemon;
 mod disk;
 pub mod http;
 pub mod mcp;
 pub mod networkx;
+mod npm;
 pub mod postgres;
 pub mod prek;
 pub mod pypi;

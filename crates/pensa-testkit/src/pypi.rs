@@ -47,7 +47,7 @@ impl Package {
 }
 
 /// The directory `tools` in cargo's target directory, which is found by its tag file.
-fn tools_dir() -> Result<PathBuf, String> {
+pub(crate) fn tools_dir() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let target = here.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file());
     Ok(target.unwrap_or(&std::env::temp_dir()).join("tools"))

@@ -4,6 +4,7 @@ mod agents;
 mod beyond;
 mod claims;
 mod cleaned;
+mod clients;
 mod completion;
 mod concurrency;
 mod config;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
-use pensa_testkit::Sandbox;
+use pensa_testkit::{Sandbox, clients};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 pub(crate) struct Shell {
@@ -57,6 +57,8 @@ impl Shell {
             .arg(self.machine.path(""))
             .arg(command)
             .env("PATH", format!("{}:{paths}", self.machine.path("bin").display()))
+            .env("PYTHONPATH", clients::directory().join("python/src"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("USER", "ana")
             .env_remove("PN_ACTOR")
             .stdin(Stdio::null())
