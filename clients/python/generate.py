@@ -32,11 +32,21 @@ def type_of(schema: Schema) -> str:
         return f"Literal[{json.dumps(schema['const'])}]"
     if "enum" in schema:
         return f"Literal[{', '.join('None' if one is None else json.dumps(one) for one in schema['enum'])}]"
-    for either in ("oneOf", "anyOf"):
-        if either in schema:
-            return union(type_of(one) for one in schema[either])
+    if "oneOf" in schema or "anyOf" in schema:
+        return union(type_of(one) for one in variants(schema))
     kinds = schema.get("type", [])
     return union(kind_of(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "Any"
+
+
+def variants(schema: Schema) -> Iterator[Schema]:
+    """The schemas of which one must match, also those of unions within a union."""
+    if not isinstance(schema, bool):
+        for either in ("oneOf", "anyOf"):
+            if either in schema:
+                for one in schema[either]:
+                    yield from variants(one)
+                return
+    yield schema
 
 
 def kind_of(kind: str, schema: dict[str, Any]) -> str:

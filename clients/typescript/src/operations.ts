@@ -24,7 +24,11 @@ export const routes = {
   "link.add": ["POST", "/issues/{id}/links"],
   "link.list": ["GET", "/issues/{id}/links"],
   "link.remove": ["DELETE", "/issues/{id}/links/{to}"],
+  "view.save": ["POST", "/views"],
+  "view.list": ["GET", "/views"],
+  "view.remove": ["DELETE", "/views/{name}"],
   "issue.trace": ["GET", "/issues/{id}/trace"],
+  "cost": ["GET", "/cost"],
   "triage.insights": ["GET", "/insights"],
   "triage.plan": ["GET", "/plan"],
   "triage.why": ["GET", "/issues/{id}/why"],
@@ -191,6 +195,9 @@ export const routes = {
   "sync.pending": ["GET", "/sync/pending"],
   "sync.peers": ["GET", "/sync/peers"],
   "import.records": ["POST", "/import/records"],
+  "transcript.import": ["POST", "/transcripts/import"],
+  "tracker.import": ["POST", "/import/issues"],
+  "tracker.export": ["GET", "/export/issues"],
 } as const;
 
 import type { CallOptions, Input, OperationName, Output } from "./types.js";
@@ -290,14 +297,14 @@ export abstract class Operations {
   }
 
   /**
-   * List issues whose title or description contains a text, whatever its case
+   * Find issues by text or query
    */
   issueSearch(input: Input<"issue.search">, options?: CallOptions): Promise<Output<"issue.search">> {
     return this.call("issue.search", input, options);
   }
 
   /**
-   * Count issues that are not closed, or all of them by group
+   * Count issues that are not closed, or all of them by group; or those that match a query
    */
   issueCount(input: Input<"issue.count"> = {}, options?: CallOptions): Promise<Output<"issue.count">> {
     return this.call("issue.count", input, options);
@@ -360,27 +367,60 @@ export abstract class Operations {
   }
 
   /**
-   * Tell the whole life of an issue: claims, work, runs, sessions, jobs, loops, comments and all else, oldest first
+   * Save a query under a name, in place of an earlier one
+   */
+  viewSave(input: Input<"view.save">, options?: CallOptions): Promise<Output<"view.save">> {
+    return this.call("view.save", input, options);
+  }
+
+  /**
+   * List the saved queries
+   */
+  viewList(input: Input<"view.list"> = {}, options?: CallOptions): Promise<Output<"view.list">> {
+    return this.call("view.list", input, options);
+  }
+
+  /**
+   * Remove a saved query
+   */
+  viewRemove(input: Input<"view.remove">, options?: CallOptions): Promise<Output<"view.remove">> {
+    return this.call("view.remove", input, options);
+  }
+
+  /**
+   * Show the whole history of an issue
+   *
+   * Claims, work, runs, sessions with their tokens, jobs, loops, signals, snapshots, comments, learnings and releases,
+   * oldest first.
    */
   issueTrace(input: Input<"issue.trace">, options?: CallOptions): Promise<Output<"issue.trace">> {
     return this.call("issue.trace", input, options);
   }
 
   /**
-   * Show what holds up the most, with the numbers that say so
+   * Add up the tokens of all sessions, and what they cost
    *
-   * Bottlenecks are on most of the shortest chains between others (betweenness), and most rests on keystones (PageRank,
-   * damping 0.85). Edges run from an issue that waits to what it waits for; closed issues do not count.
+   * Each message counts once. Prices are list prices, or those of the settings.
+   */
+  cost(input: Input<"cost"> = {}, options?: CallOptions): Promise<Output<"cost">> {
+    return this.call("cost", input, options);
+  }
+
+  /**
+   * Show which issues hold up the most, with figures
+   *
+   * Bottlenecks are on many of the shortest chains between others (betweenness); much depends on keystones (PageRank,
+   * damping 0.85). Edges run from a waiting issue to the one it waits for; closed issues do not count.
    */
   triageInsights(input: Input<"triage.insights"> = {}, options?: CallOptions): Promise<Output<"triage.insights">> {
     return this.call("triage.insights", input, options);
   }
 
   /**
-   * Split what is not closed into tracks to work on in parallel
+   * Split the issues that are not closed into tracks to work on in parallel
    *
    * Every issue is in one track. Without --agents, tracks do not wait for each other; with it, each agent has one. The
-   * forecast says when all may be closed if as much is closed each day as in the last 90 days.
+   * forecast says when all may be closed at the daily rate of the last 90 days.
    */
   triagePlan(input: Input<"triage.plan"> = {}, options?: CallOptions): Promise<Output<"triage.plan">> {
     return this.call("triage.plan", input, options);
@@ -394,7 +434,7 @@ export abstract class Operations {
   }
 
   /**
-   * Show what becomes ready if an issue, and then what that frees, is closed
+   * Show which issues become ready when an issue is closed, and then those after it
    */
   triageImpact(input: Input<"triage.impact">, options?: CallOptions): Promise<Output<"triage.impact">> {
     return this.call("triage.impact", input, options);
@@ -403,14 +443,14 @@ export abstract class Operations {
   /**
    * Show which issues changed between two times, from the log
    *
-   * Of each issue only what is different in the end: what was changed and changed back is left out.
+   * Shows only the net difference of each issue: a change that was reverted is left out.
    */
   triageDiff(input: Input<"triage.diff">, options?: CallOptions): Promise<Output<"triage.diff">> {
     return this.call("triage.diff", input, options);
   }
 
   /**
-   * Show open issues and what waits for what
+   * Show the issues that are not closed, and their dependencies
    */
   triageGraph(input: Input<"triage.graph"> = {}, options?: CallOptions): Promise<Output<"triage.graph">> {
     return this.call("triage.graph", input, options);
@@ -424,7 +464,7 @@ export abstract class Operations {
   }
 
   /**
-   * Read the log: what happened to what, and who did it, oldest first
+   * List the events of the store, oldest first
    */
   eventList(input: Input<"event.list"> = {}, options?: CallOptions): Promise<Output<"event.list">> {
     return this.call("event.list", input, options);
@@ -438,49 +478,49 @@ export abstract class Operations {
   }
 
   /**
-   * Make one issue wait for another
+   * Make an issue wait for another
    */
   depAdd(input: Input<"dep.add">, options?: CallOptions): Promise<Output<"dep.add">> {
     return this.call("dep.add", input, options);
   }
 
   /**
-   * Make one issue no longer wait for another
+   * Stop an issue from waiting for another
    */
   depRemove(input: Input<"dep.remove">, options?: CallOptions): Promise<Output<"dep.remove">> {
     return this.call("dep.remove", input, options);
   }
 
   /**
-   * List what an issue waits for
+   * List the issues that an issue waits for
    */
   depList(input: Input<"dep.list">, options?: CallOptions): Promise<Output<"dep.list">> {
     return this.call("dep.list", input, options);
   }
 
   /**
-   * Draw what an issue blocks, or what blocks it
+   * Show what an issue blocks, or what blocks it, as a tree
    */
   depTree(input: Input<"dep.tree">, options?: CallOptions): Promise<Output<"dep.tree">> {
     return this.call("dep.tree", input, options);
   }
 
   /**
-   * Find issues that wait for each other; a healthy store has none
+   * List cycles of issues that wait for each other; a healthy store has none
    */
   depCycles(input: Input<"dep.cycles"> = {}, options?: CallOptions): Promise<Output<"dep.cycles">> {
     return this.call("dep.cycles", input, options);
   }
 
   /**
-   * Record an observation about an issue
+   * Add a comment to an issue
    */
   commentAdd(input: Input<"comment.add">, options?: CallOptions): Promise<Output<"comment.add">> {
     return this.call("comment.add", input, options);
   }
 
   /**
-   * List what was said about an issue, oldest first
+   * List the comments on an issue, oldest first
    */
   commentList(input: Input<"comment.list">, options?: CallOptions): Promise<Output<"comment.list">> {
     return this.call("comment.list", input, options);
@@ -508,28 +548,28 @@ export abstract class Operations {
   }
 
   /**
-   * Write the store to JSONL files beside it and stage them in git
+   * Export the store to its JSONL files, and stage them in git
    */
   storeExport(input: Input<"store.export"> = {}, options?: CallOptions): Promise<Output<"store.export">> {
     return this.call("store.export", input, options);
   }
 
   /**
-   * Take what is new in the JSONL files beside the store into it; nothing that the store has is lost
+   * Merge the JSONL files into the store
    */
   storeImport(input: Input<"store.import"> = {}, options?: CallOptions): Promise<Output<"store.import">> {
     return this.call("store.import", input, options);
   }
 
   /**
-   * List values that lost against others when two clones changed the same thing
+   * List conflicts: fields that two clones changed, with the value that was not kept
    */
   conflictList(input: Input<"conflict.list"> = {}, options?: CallOptions): Promise<Output<"conflict.list">> {
     return this.call("conflict.list", input, options);
   }
 
   /**
-   * Settle a conflict: the value that was kept stays, or the other one is taken
+   * Resolve a conflict: keep the current value, or take the other one
    */
   conflictResolve(input: Input<"conflict.resolve">, options?: CallOptions): Promise<Output<"conflict.resolve">> {
     return this.call("conflict.resolve", input, options);
@@ -543,15 +583,17 @@ export abstract class Operations {
   }
 
   /**
-   * Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished jobs, what undo
-keeps of deleted issues and agents, snapshots that were taken automatically, and parts of the journal that two backups have
+   * Remove old data that is no longer needed
+   *
+   * That is: archived loops, acknowledged signals, the output of finished jobs, deleted issues and agents that undo
+   * could restore, automatic snapshots, and parts of the journal that two backups contain.
    */
   storeGc(input: Input<"store.gc"> = {}, options?: CallOptions): Promise<Output<"store.gc">> {
     return this.call("store.gc", input, options);
   }
 
   /**
-   * Tell how much space a store takes up, and how much is left
+   * Show how much space the store uses, and how much is free
    */
   storeSpace(input: Input<"store.space"> = {}, options?: CallOptions): Promise<Output<"store.space">> {
     return this.call("store.space", input, options);
@@ -560,7 +602,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   /**
    * Copy the store's database to a file
    *
-   * Without a file the copy goes to the store's backups, where the newest five are kept.
+   * Without a file, the copy goes to the store's backups, which keep the newest five.
    */
   storeBackup(input: Input<"store.backup"> = {}, options?: CallOptions): Promise<Output<"store.backup">> {
     return this.call("store.backup", input, options);
@@ -574,9 +616,9 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Put the contents of a backup in place of everything in the store
+   * Replace everything in the store with the contents of a backup
    *
-   * The file is checked first, and what the store holds now is backed up.
+   * The file is checked and the current contents are backed up first.
    */
   storeRestore(input: Input<"store.restore">, options?: CallOptions): Promise<Output<"store.restore">> {
     return this.call("store.restore", input, options);
@@ -590,7 +632,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Tell which store is served, and by which version
+   * Show which store is served, and by which version
    */
   storeInfo(input: Input<"store.info"> = {}, options?: CallOptions): Promise<Output<"store.info">> {
     return this.call("store.info", input, options);
@@ -599,8 +641,8 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   /**
    * Run many operations in one transaction: all of them happen, or none
    *
-   * Each operation is a JSON object with `op`, the operation's name, and its fields. A line may name what it makes
-   * with `"as":"login"`; a later line refers to its id by `"@login"`. A null stands for a blank line: it does
+   * Each operation is a JSON object with `op`, the operation's name, and its fields. An operation may name what it
+   * creates with `"as":"login"`; later ones refer to its id as `"@login"`. A null stands for a blank line: it does
    * nothing and has no result, but counts when an error names a line.
    */
   batch(input: Input<"batch">, options?: CallOptions): Promise<Output<"batch">> {
@@ -608,76 +650,76 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Take back my last operation, or those selected
+   * Undo my last operation, or the selected ones
    *
-   * Called again, it takes back the one before; pn redo brings back. What cannot be undone, such as a run or a signal, is
-   * passed over and named. Everything selected is taken back, newest first, or nothing is: a later change that stands on
-   * it is named.
+   * Repeated, it undoes the operation before; pn redo reverses an undo. Operations that cannot be undone, such as a run
+   * or a signal, are skipped and named. Either everything selected is undone, newest first, or nothing is: a later
+   * change that depends on it is named.
    */
   undo(input: Input<"undo"> = {}, options?: CallOptions): Promise<Output<"undo">> {
     return this.call("undo", input, options);
   }
 
   /**
-   * Show what can be taken back, newest first
+   * List operations that can be undone, newest first
    */
   undoList(input: Input<"undo.list"> = {}, options?: CallOptions): Promise<Output<"undo.list">> {
     return this.call("undo.list", input, options);
   }
 
   /**
-   * Bring back what my last undo took
+   * Reverse my last undo
    *
-   * Called again, it brings back what the undo before took.
+   * Repeated, it reverses the undo before.
    */
   redo(input: Input<"redo"> = {}, options?: CallOptions): Promise<Output<"redo">> {
     return this.call("redo", input, options);
   }
 
   /**
-   * Make a project on a server
+   * Create a project on a server
    */
   projectCreate(input: Input<"project.create">, options?: CallOptions): Promise<Output<"project.create">> {
     return this.call("project.create", input, options);
   }
 
   /**
-   * List the projects of a server: as an operator all of them, as an admin your own
+   * List the projects of a server: all as an operator, your own as an admin
    */
   projectList(input: Input<"project.list"> = {}, options?: CallOptions): Promise<Output<"project.list">> {
     return this.call("project.list", input, options);
   }
 
   /**
-   * Stop serving a project; what it holds is kept
+   * Stop serving a project; its data stays
    */
   projectArchive(input: Input<"project.archive">, options?: CallOptions): Promise<Output<"project.archive">> {
     return this.call("project.archive", input, options);
   }
 
   /**
-   * Make a token for a project, or for operating the server; its secret is shown this once
+   * Create a token for a project, or for operating the server; its secret is shown only once
    */
   tokenCreate(input: Input<"token.create"> = {}, options?: CallOptions): Promise<Output<"token.create">> {
     return this.call("token.create", input, options);
   }
 
   /**
-   * List the tokens of your project, or as an operator those of the server, without their secrets
+   * List the tokens of your project, or of the server as an operator, without their secrets
    */
   tokenList(input: Input<"token.list"> = {}, options?: CallOptions): Promise<Output<"token.list">> {
     return this.call("token.list", input, options);
   }
 
   /**
-   * Make a token good for nothing, on every server within seconds
+   * Revoke a token; every server refuses it within seconds
    */
   tokenRevoke(input: Input<"token.revoke">, options?: CallOptions): Promise<Output<"token.revoke">> {
     return this.call("token.revoke", input, options);
   }
 
   /**
-   * Tell who did what with which token in your project, or as an operator on the server, newest first
+   * List who did what with which token in your project, or as an operator on the server, newest first
    */
   auditList(input: Input<"audit.list"> = {}, options?: CallOptions): Promise<Output<"audit.list">> {
     return this.call("audit.list", input, options);
@@ -705,7 +747,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Change what an agent is called, what it is, what it may do, or what it has cost
+   * Change the name, descriptor, permissions or cost of an agent
    */
   agentUpdate(input: Input<"agent.update">, options?: CallOptions): Promise<Output<"agent.update">> {
     return this.call("agent.update", input, options);
@@ -714,37 +756,37 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   /**
    * Delete an agent with all its sessions and their entries
    *
-   * `pn undo` brings it back, until `pn gc` removes what was deleted long ago.
+   * `pn undo` restores it, until `pn gc` removes it permanently.
    */
   agentDelete(input: Input<"agent.delete">, options?: CallOptions): Promise<Output<"agent.delete">> {
     return this.call("agent.delete", input, options);
   }
 
   /**
-   * Put an agent to sleep; its session can still get entries
+   * Put an agent to sleep; entries can still be appended to its session
    */
   agentSleep(input: Input<"agent.sleep">, options?: CallOptions): Promise<Output<"agent.sleep">> {
     return this.call("agent.sleep", input, options);
   }
 
   /**
-   * Wake an agent that sleeps
+   * Wake a sleeping agent
    */
   agentWake(input: Input<"agent.wake">, options?: CallOptions): Promise<Output<"agent.wake">> {
     return this.call("agent.wake", input, options);
   }
 
   /**
-   * End an agent for good; what it has said stays
+   * End an agent permanently; its sessions stay
    */
   agentKill(input: Input<"agent.kill">, options?: CallOptions): Promise<Output<"agent.kill">> {
     return this.call("agent.kill", input, options);
   }
 
   /**
-   * Take in an agent that lived elsewhere, with all its sessions
+   * Import an agent from another system, with all its sessions
    *
-   * One that is here already is left as it is, except that it gets its parent if that was not here before.
+   * An existing agent stays as it is, but gets its parent if that was missing.
    */
   agentImport(input: Input<"agent.import">, options?: CallOptions): Promise<Output<"agent.import">> {
     return this.call("agent.import", input, options);
@@ -758,7 +800,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * List entries in whose texts a text stands, whatever its case, newest first
+   * Search entries for a text, ignoring case, newest first
    */
   sessionSearch(input: Input<"session.search">, options?: CallOptions): Promise<Output<"session.search">> {
     return this.call("session.search", input, options);
@@ -772,37 +814,37 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Delete a session that has ended, with its entries, for good
+   * Delete an ended session with its entries, permanently
    */
   sessionDelete(input: Input<"session.delete">, options?: CallOptions): Promise<Output<"session.delete">> {
     return this.call("session.delete", input, options);
   }
 
   /**
-   * Leave a session that has ended out of listings
+   * Archive an ended session: leave it out of listings
    */
   sessionArchive(input: Input<"session.archive">, options?: CallOptions): Promise<Output<"session.archive">> {
     return this.call("session.archive", input, options);
   }
 
   /**
-   * Delete sessions that ended long ago, with their entries, for good; never the active one of an agent
+   * Delete sessions that ended long ago with their entries, permanently; never the active one of an agent
    */
   sessionPrune(input: Input<"session.prune">, options?: CallOptions): Promise<Output<"session.prune">> {
     return this.call("session.prune", input, options);
   }
 
   /**
-   * Begin the conversation of an agent anew, in its next session
+   * Reset the conversation of an agent: open its next session
    */
   sessionReset(input: Input<"session.reset">, options?: CallOptions): Promise<Output<"session.reset">> {
     return this.call("session.reset", input, options);
   }
 
   /**
-   * Go on in the next session of an agent with a summary of the conversation so far
+   * Compact the conversation of an agent: open its next session with a summary
    *
-   * The next session is about the same issue and run, unless others are given.
+   * The next session keeps the issue and run, unless others are given.
    */
   sessionCompact(input: Input<"session.compact">, options?: CallOptions): Promise<Output<"session.compact">> {
     return this.call("session.compact", input, options);
@@ -818,28 +860,28 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   /**
    * List the entries of a session, or of an agent's active session, oldest first
    *
-   * A long answer comes in parts: ask again after the number of its last entry, until there are none.
+   * A long answer comes in pages: call again with --after and the number of its last entry, until there are no more.
    */
   sessionHistory(input: Input<"session.history">, options?: CallOptions): Promise<Output<"session.history">> {
     return this.call("session.history", input, options);
   }
 
   /**
-   * Show the messages that a model would see now, rebuilt from the active session of an agent
+   * Show the messages that a model would see now, from the active session of an agent
    */
   sessionContext(input: Input<"session.context">, options?: CallOptions): Promise<Output<"session.context">> {
     return this.call("session.context", input, options);
   }
 
   /**
-   * Remember a repository, or what has changed about one that is known
+   * Add a repository, or update a known one
    */
   repoAdd(input: Input<"repo.add">, options?: CallOptions): Promise<Output<"repo.add">> {
     return this.call("repo.add", input, options);
   }
 
   /**
-   * List the repositories that are known, oldest first
+   * List known repositories, oldest first
    */
   repoList(input: Input<"repo.list"> = {}, options?: CallOptions): Promise<Output<"repo.list">> {
     return this.call("repo.list", input, options);
@@ -853,28 +895,28 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Forget a repository that has neither runs nor snapshots
+   * Remove a repository that has neither runs nor snapshots
    */
   repoRemove(input: Input<"repo.remove">, options?: CallOptions): Promise<Output<"repo.remove">> {
     return this.call("repo.remove", input, options);
   }
 
   /**
-   * Make a workspace on a server
+   * Create a workspace on a server
    */
   workspaceCreate(input: Input<"workspace.create">, options?: CallOptions): Promise<Output<"workspace.create">> {
     return this.call("workspace.create", input, options);
   }
 
   /**
-   * List the workspaces of a server by their names
+   * List the workspaces of a server, sorted by name
    */
   workspaceList(input: Input<"workspace.list"> = {}, options?: CallOptions): Promise<Output<"workspace.list">> {
     return this.call("workspace.list", input, options);
   }
 
   /**
-   * Record a run that somebody else looks after
+   * Record a run that pn does not supervise
    */
   runStart(input: Input<"run.start"> = {}, options?: CallOptions): Promise<Output<"run.start">> {
     return this.call("run.start", input, options);
@@ -888,7 +930,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Change what is known about a run that is not over
+   * Update an unfinished run
    */
   runUpdate(input: Input<"run.update">, options?: CallOptions): Promise<Output<"run.update">> {
     return this.call("run.update", input, options);
@@ -909,7 +951,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Show what happened to a run, oldest first
+   * List the events of a run, oldest first
    */
   runEvents(input: Input<"run.events">, options?: CallOptions): Promise<Output<"run.events">> {
     return this.call("run.events", input, options);
@@ -923,28 +965,28 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * List the agent software that runs had, by name and version
+   * List the agent software of runs, by name and version
    */
   harnessList(input: Input<"harness.list"> = {}, options?: CallOptions): Promise<Output<"harness.list">> {
     return this.call("harness.list", input, options);
   }
 
   /**
-   * Say what an agent software can do, whether a run has had it yet or not
+   * Describe agent software, whether or not a run has used it
    */
   harnessSet(input: Input<"harness.set">, options?: CallOptions): Promise<Output<"harness.set">> {
     return this.call("harness.set", input, options);
   }
 
   /**
-   * List the surroundings that runs took place in
+   * List the runtime environments of runs
    */
   runtimeList(input: Input<"runtime.list"> = {}, options?: CallOptions): Promise<Output<"runtime.list">> {
     return this.call("runtime.list", input, options);
   }
 
   /**
-   * Describe surroundings that runs took place in
+   * Describe a runtime environment of runs
    */
   runtimeSet(input: Input<"runtime.set">, options?: CallOptions): Promise<Output<"runtime.set">> {
     return this.call("runtime.set", input, options);
@@ -972,24 +1014,24 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Forget a snapshot, whose content the machine that has it is going to delete
+   * Delete the record of a snapshot; its machine deletes the content
    */
   snapshotDelete(input: Input<"snapshot.delete">, options?: CallOptions): Promise<Output<"snapshot.delete">> {
     return this.call("snapshot.delete", input, options);
   }
 
   /**
-   * Record that a machine has made its tree equal to a snapshot
+   * Record that a machine has restored its tree to a snapshot
    */
   snapshotRestore(input: Input<"snapshot.restore">, options?: CallOptions): Promise<Output<"snapshot.restore">> {
     return this.call("snapshot.restore", input, options);
   }
 
   /**
-   * Take a slot of a lane for a command that somebody else looks after
+   * Take a slot of a lane for a command that the caller supervises
    *
-   * Without a free slot the answer is busy, and tells who has them. Slots are those of a machine: jobs on other machines
-   * take none of them.
+   * Without a free slot, returns `busy` and lists who holds the slots. Each machine has its own slots: jobs on other
+   * machines take none of them.
    */
   jobStart(input: Input<"job.start">, options?: CallOptions): Promise<Output<"job.start">> {
     return this.call("job.start", input, options);
@@ -1003,56 +1045,56 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Take the slot that a job waits for, if it is its turn; else it goes on waiting
+   * Take the slot that a job waits for, if it is its turn; otherwise it keeps waiting
    */
   jobTake(input: Input<"job.take">, options?: CallOptions): Promise<Output<"job.take">> {
     return this.call("job.take", input, options);
   }
 
   /**
-   * Tell the process of a job that is not over
+   * Record the process of an unfinished job
    */
   jobUpdate(input: Input<"job.update">, options?: CallOptions): Promise<Output<"job.update">> {
     return this.call("job.update", input, options);
   }
 
   /**
-   * Show a job and what was kept of its output
+   * Show a job and its stored output
    */
   jobShow(input: Input<"job.show">, options?: CallOptions): Promise<Output<"job.show">> {
     return this.call("job.show", input, options);
   }
 
   /**
-   * Record how a job ended, and give back its slot
+   * Record how a job ended, and free its slot
    */
   jobFinish(input: Input<"job.finish">, options?: CallOptions): Promise<Output<"job.finish">> {
     return this.call("job.finish", input, options);
   }
 
   /**
-   * Ask for the end of a job: one that waits ends at once, one that runs when its command is gone
+   * Cancel a job: a queued job ends at once, a running one when its command exits
    */
   jobCancel(input: Input<"job.cancel">, options?: CallOptions): Promise<Output<"job.cancel">> {
     return this.call("job.cancel", input, options);
   }
 
   /**
-   * Give up jobs whose processes are gone from their machine; those that are over by now stay as they are
+   * Fail jobs whose processes are gone from their machine; jobs that have ended meanwhile stay as they are
    */
   jobSettle(input: Input<"job.settle">, options?: CallOptions): Promise<Output<"job.settle">> {
     return this.call("job.settle", input, options);
   }
 
   /**
-   * Take in jobs that another tool kept as records; those that are here already stay as they are
+   * Import jobs from records of another tool; existing jobs stay as they are
    */
   jobImport(input: Input<"job.import">, options?: CallOptions): Promise<Output<"job.import">> {
     return this.call("job.import", input, options);
   }
 
   /**
-   * Tell how many jobs there were, how they ended and how long they took, by tool and lane
+   * Show how many jobs there were, how they ended and how long they took, by tool and lane
    */
   jobStats(input: Input<"job.stats"> = {}, options?: CallOptions): Promise<Output<"job.stats">> {
     return this.call("job.stats", input, options);
@@ -1066,46 +1108,46 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Keep a value under a name, in place of the one before
+   * Store a value under a name, replacing the old one
    */
   kvSet(input: Input<"kv.set">, options?: CallOptions): Promise<Output<"kv.set">> {
     return this.call("kv.set", input, options);
   }
 
   /**
-   * List values by their names
+   * List values, sorted by name
    */
   kvList(input: Input<"kv.list"> = {}, options?: CallOptions): Promise<Output<"kv.list">> {
     return this.call("kv.list", input, options);
   }
 
   /**
-   * Forget a value
+   * Delete a value
    */
   kvDelete(input: Input<"kv.delete">, options?: CallOptions): Promise<Output<"kv.delete">> {
     return this.call("kv.delete", input, options);
   }
 
   /**
-   * Keep a document in a collection, in place of the one with the same id
+   * Store a document in a collection, replacing the one with the same id
    */
   recordPut(input: Input<"record.put">, options?: CallOptions): Promise<Output<"record.put">> {
     return this.call("record.put", input, options);
   }
 
   /**
-   * Find records by what their fields are
+   * Find records by the values of their fields
    *
-   * Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is no JSON is a
-   * text. A test looks at values of its own kind only, so n<5 finds numbers and no texts; what is missing is null. ~ finds
-   * a text in a text, whatever the case of its letters, and a value in a list.
+   * Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that is not JSON is
+   * a string. A test matches only values of its own type: n<5 finds numbers, not strings; a missing field is null. ~
+   * finds a substring, ignoring case, or an element of a list.
    */
   recordQuery(input: Input<"record.query">, options?: CallOptions): Promise<Output<"record.query">> {
     return this.call("record.query", input, options);
   }
 
   /**
-   * Delete a record, or all that pass tests
+   * Delete a record, or all records that pass tests
    */
   recordDelete(input: Input<"record.delete">, options?: CallOptions): Promise<Output<"record.delete">> {
     return this.call("record.delete", input, options);
@@ -1133,35 +1175,35 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Make many changes of records in one transaction, across collections: all of them happen, or none
+   * Change many records in one transaction, across collections: all changes happen, or none
    */
   recordApply(input: Input<"record.apply">, options?: CallOptions): Promise<Output<"record.apply">> {
     return this.call("record.apply", input, options);
   }
 
   /**
-   * Have fields of a collection indexed, so that questions about them need not look at every record
+   * Index fields of a collection, so that queries on them need not read every record
    */
   recordIndex(input: Input<"record.index">, options?: CallOptions): Promise<Output<"record.index">> {
     return this.call("record.index", input, options);
   }
 
   /**
-   * Write the files of records anew, without what was replaced or deleted
+   * Compact the files of records: drop replaced and deleted versions
    */
   recordCompact(input: Input<"record.compact"> = {}, options?: CallOptions): Promise<Output<"record.compact">> {
     return this.call("record.compact", input, options);
   }
 
   /**
-   * Begin to work on an issue, or on something new; what you did before is paused
+   * Start work on an issue, or on a new one; your current work is paused
    */
   workStart(input: Input<"work.start">, options?: CallOptions): Promise<Output<"work.start">> {
     return this.call("work.start", input, options);
   }
 
   /**
-   * Show what somebody is doing, or the work on an issue, whoever does it; null if there is none
+   * Show the current work of an actor, or the work on an issue; null if there is none
    */
   workCurrent(input: Input<"work.current">, options?: CallOptions): Promise<Output<"work.current">> {
     return this.call("work.current", input, options);
@@ -1175,7 +1217,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Go on with work that was paused
+   * Resume paused work
    */
   workResume(input: Input<"work.resume"> = {}, options?: CallOptions): Promise<Output<"work.resume">> {
     return this.call("work.resume", input, options);
@@ -1189,7 +1231,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Add steps
+   * Add steps to work
    */
   workStepAdd(input: Input<"work.step.add">, options?: CallOptions): Promise<Output<"work.step.add">> {
     return this.call("work.step.add", input, options);
@@ -1203,63 +1245,63 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Tick a step
+   * Mark a step as done
    */
   workStepDone(input: Input<"work.step.done"> = {}, options?: CallOptions): Promise<Output<"work.step.done">> {
     return this.call("work.step.done", input, options);
   }
 
   /**
-   * List work, what was touched last first
+   * List work, most recently changed first
    */
   workList(input: Input<"work.list"> = {}, options?: CallOptions): Promise<Output<"work.list">> {
     return this.call("work.list", input, options);
   }
 
   /**
-   * Record that something was shipped
+   * Record a release
    */
   releaseShip(input: Input<"release.ship">, options?: CallOptions): Promise<Output<"release.ship">> {
     return this.call("release.ship", input, options);
   }
 
   /**
-   * List what was shipped, newest first
+   * List releases, newest first
    */
   releaseList(input: Input<"release.list"> = {}, options?: CallOptions): Promise<Output<"release.list">> {
     return this.call("release.list", input, options);
   }
 
   /**
-   * Print what was shipped and closed, as markdown
+   * Print a changelog of releases and closed issues, as Markdown
    */
   releaseChangelog(input: Input<"release.changelog"> = {}, options?: CallOptions): Promise<Output<"release.changelog">> {
     return this.call("release.changelog", input, options);
   }
 
   /**
-   * Say which skills an agent's file calls for, in place of those before
+   * Set the skills that an agent file requires, replacing the old ones
    */
   skillSet(input: Input<"skill.set">, options?: CallOptions): Promise<Output<"skill.set">> {
     return this.call("skill.set", input, options);
   }
 
   /**
-   * List the skills that agents' files call for
+   * List the skills that agent files require
    */
   skillList(input: Input<"skill.list"> = {}, options?: CallOptions): Promise<Output<"skill.list">> {
     return this.call("skill.list", input, options);
   }
 
   /**
-   * Take out the skills of an agent's file
+   * Remove the skills of an agent file
    */
   skillRemove(input: Input<"skill.remove">, options?: CallOptions): Promise<Output<"skill.remove">> {
     return this.call("skill.remove", input, options);
   }
 
   /**
-   * Take in many at once; names that are not among them stay as they are
+   * Set the skills of many agent files; other files keep theirs
    */
   skillImport(input: Input<"skill.import">, options?: CallOptions): Promise<Output<"skill.import">> {
     return this.call("skill.import", input, options);
@@ -1273,21 +1315,21 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * List learnings that hold, newest first
+   * List valid learnings, newest first
    */
   learningList(input: Input<"learning.list"> = {}, options?: CallOptions): Promise<Output<"learning.list">> {
     return this.call("learning.list", input, options);
   }
 
   /**
-   * Keep learnings that another tool wrote down, by piece of work: all of them, or none
+   * Import learnings of another tool, by work: all of them, or none
    */
   learningTake(input: Input<"learning.take">, options?: CallOptions): Promise<Output<"learning.take">> {
     return this.call("learning.take", input, options);
   }
 
   /**
-   * Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is
+   * Search learnings by words, tags and files, best first
    */
   learningRecall(input: Input<"learning.recall"> = {}, options?: CallOptions): Promise<Output<"learning.recall">> {
     return this.call("learning.recall", input, options);
@@ -1308,7 +1350,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Say that a learning still holds, which makes it fresh
+   * Confirm that a learning is still valid, which makes it fresh
    */
   learningVerify(input: Input<"learning.verify">, options?: CallOptions): Promise<Output<"learning.verify">> {
     return this.call("learning.verify", input, options);
@@ -1329,17 +1371,17 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+   * Import loops of another tool with their ids: all of them, or none; existing loops stay as they are
    */
   loopTake(input: Input<"loop.take">, options?: CallOptions): Promise<Output<"loop.take">> {
     return this.call("loop.take", input, options);
   }
 
   /**
-   * Keep files of a loop that another tool has; what is here already stays as it is
+   * Import files of a loop of another tool; existing files stay as they are
    *
-   * A long file comes in parts. A part that begins where the file here ends is added to it; one that says something else
-   * than the file here is left out and reported as a clash.
+   * A long file is sent in parts. A part that starts where the stored file ends is appended; one that differs from the
+   * stored file is skipped and reported as a clash.
    */
   loopTakeFiles(input: Input<"loop.take_files">, options?: CallOptions): Promise<Output<"loop.take_files">> {
     return this.call("loop.take_files", input, options);
@@ -1353,35 +1395,35 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Show a loop and all that are below it
+   * Show a loop and its descendants
    */
   loopTree(input: Input<"loop.tree">, options?: CallOptions): Promise<Output<"loop.tree">> {
     return this.call("loop.tree", input, options);
   }
 
   /**
-   * Take the next loop that can be run, and run it; null if there is none
+   * Claim the next runnable loop and start it; null if there is none
    */
   loopClaim(input: Input<"loop.claim"> = {}, options?: CallOptions): Promise<Output<"loop.claim">> {
     return this.call("loop.claim", input, options);
   }
 
   /**
-   * Run a loop that is pending and whose parent is complete
+   * Start a pending loop whose parent is complete
    */
   loopStart(input: Input<"loop.start">, options?: CallOptions): Promise<Output<"loop.start">> {
     return this.call("loop.start", input, options);
   }
 
   /**
-   * Pause a loop that runs
+   * Pause a running loop
    */
   loopPause(input: Input<"loop.pause">, options?: CallOptions): Promise<Output<"loop.pause">> {
     return this.call("loop.pause", input, options);
   }
 
   /**
-   * Go on with a loop that is paused or was rebased; whoever does so runs it
+   * Resume a paused or rebased loop; the caller becomes its runner
    */
   loopResume(input: Input<"loop.resume">, options?: CallOptions): Promise<Output<"loop.resume">> {
     return this.call("loop.resume", input, options);
@@ -1395,31 +1437,31 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Begin the next iteration of a loop that runs: count it, and make its directory
+   * Begin the next iteration of a running loop: count it, and create its directory
    *
-   * The answer tells the directory, local/loops/ID/iterations/NNN of the store, which `current` beside it points to. Files
-   * that are given are put there; others can be written there later.
+   * Returns the directory, local/loops/ID/iterations/NNN in the store; the link `current` next to it points there. The
+   * given files are stored there; others can be added later.
    */
   loopIterate(input: Input<"loop.iterate">, options?: CallOptions): Promise<Output<"loop.iterate">> {
     return this.call("loop.iterate", input, options);
   }
 
   /**
-   * Ask for approval of what a loop has made
+   * Submit the result of a loop for approval
    */
   loopSubmit(input: Input<"loop.submit">, options?: CallOptions): Promise<Output<"loop.submit">> {
     return this.call("loop.submit", input, options);
   }
 
   /**
-   * Approve what a loop has made, and create the loops that follow from it: all of that, or nothing
+   * Approve the result of a loop and create its child loops, all in one transaction
    */
   loopApprove(input: Input<"loop.approve">, options?: CallOptions): Promise<Output<"loop.approve">> {
     return this.call("loop.approve", input, options);
   }
 
   /**
-   * Send a loop back to work that awaits approval
+   * Reject the result of a loop that awaits approval; it runs again
    */
   loopReject(input: Input<"loop.reject">, options?: CallOptions): Promise<Output<"loop.reject">> {
     return this.call("loop.reject", input, options);
@@ -1433,7 +1475,7 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Give a loop up
+   * Mark a loop as failed
    */
   loopFail(input: Input<"loop.fail">, options?: CallOptions): Promise<Output<"loop.fail">> {
     return this.call("loop.fail", input, options);
@@ -1454,18 +1496,20 @@ keeps of deleted issues and agents, snapshots that were taken automatically, and
   }
 
   /**
-   * Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has failed if its work is
-gone too. One that stands elsewhere by now stays as it is
+   * Release a running or rebasing loop whose runner is gone
+   *
+   * The loop can be claimed again, or fails if its worktree is gone too. A loop whose status has changed since is left
+   * alone.
    */
   loopRecover(input: Input<"loop.recover">, options?: CallOptions): Promise<Output<"loop.recover">> {
     return this.call("loop.recover", input, options);
   }
 
   /**
-   * Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
+   * Send a signal to a loop, an agent or a run, or to all loops that a selector matches now
    *
-   * descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Loops that are over or archived are only
-   * meant by a status that names them.
+   * descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Finished or archived loops only match a
+   * status that names them.
    */
   signalSend(input: Input<"signal.send">, options?: CallOptions): Promise<Output<"signal.send">> {
     return this.call("signal.send", input, options);
@@ -1479,7 +1523,7 @@ gone too. One that stands elsewhere by now stays as it is
   }
 
   /**
-   * Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here stay as they are
+   * Import signals of another tool with their ids: all of them, or none; existing signals stay as they are
    */
   signalTake(input: Input<"signal.take">, options?: CallOptions): Promise<Output<"signal.take">> {
     return this.call("signal.take", input, options);
@@ -1500,7 +1544,7 @@ gone too. One that stands elsewhere by now stays as it is
   }
 
   /**
-   * Delete signals that all have acknowledged long ago, with their receipts
+   * Delete signals that all recipients acknowledged long ago, with their receipts
    */
   signalPrune(input: Input<"signal.prune"> = {}, options?: CallOptions): Promise<Output<"signal.prune">> {
     return this.call("signal.prune", input, options);
@@ -1514,28 +1558,28 @@ gone too. One that stands elsewhere by now stays as it is
   }
 
   /**
-   * List the locks that somebody holds, by name
+   * List the held locks, sorted by name
    */
   lockList(input: Input<"lock.list"> = {}, options?: CallOptions): Promise<Output<"lock.list">> {
     return this.call("lock.list", input, options);
   }
 
   /**
-   * Give a lock back
+   * Release a lock
    */
   lockRelease(input: Input<"lock.release">, options?: CallOptions): Promise<Output<"lock.release">> {
     return this.call("lock.release", input, options);
   }
 
   /**
-   * Show who holds a lock, and its number
+   * Show who holds a lock, and its fencing number
    */
   lockStatus(input: Input<"lock.status">, options?: CallOptions): Promise<Output<"lock.status">> {
     return this.call("lock.status", input, options);
   }
 
   /**
-   * Tell where things stand within a budget: what I am doing, what is next, and what is known about it
+   * Show what an agent needs to continue: work, claims, the queue, learnings and releases
    */
   context(input: Input<"context"> = {}, options?: CallOptions): Promise<Output<"context">> {
     return this.call("context", input, options);
@@ -1570,9 +1614,32 @@ gone too. One that stands elsewhere by now stays as it is
   }
 
   /**
-   * Take in records that another tool kept; what is here already stays as it is
+   * Import records of another tool; existing records stay as they are
    */
   importRecords(input: Input<"import.records">, options?: CallOptions): Promise<Output<"import.records">> {
     return this.call("import.records", input, options);
+  }
+
+  /**
+   * Take in the next part of a transcript that agent software wrote
+   *
+   * The part is refused as a conflict unless it begins where the last one ended, so that nothing is taken twice.
+   */
+  transcriptImport(input: Input<"transcript.import">, options?: CallOptions): Promise<Output<"transcript.import">> {
+    return this.call("transcript.import", input, options);
+  }
+
+  /**
+   * Import issues of another tracker; those imported before get what has changed there since
+   */
+  trackerImport(input: Input<"tracker.import">, options?: CallOptions): Promise<Output<"tracker.import">> {
+    return this.call("tracker.import", input, options);
+  }
+
+  /**
+   * Read whole issues, in the order of their ids
+   */
+  trackerExport(input: Input<"tracker.export"> = {}, options?: CallOptions): Promise<Output<"tracker.export">> {
+    return this.call("tracker.export", input, options);
   }
 }

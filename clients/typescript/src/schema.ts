@@ -302,9 +302,11 @@ export interface components {
       /** @description The issues that are parts of it */
       children?: components["schemas"]["Issue"][];
       /** @description How much of what is below it is done */
-      progress?: components["schemas"]["Progress"] | null;
+      progress?: components["schemas"]["IssueProgress"] | null;
       /** @description Links of other issues to it */
       linked_by?: components["schemas"]["LinkedIssue"][];
+      /** @description What the sessions about it and those of its runs used and cost */
+      spent?: components["schemas"]["Spent"] | null;
     };
     /** @description What an actor observed about an issue. */
     Comment: {
@@ -318,7 +320,7 @@ export interface components {
       created_at: string;
     };
     /** @description The issues without children below an issue. */
-    Progress: {
+    IssueProgress: {
       /** Format: int64 */
       closed: number;
       /** Format: int64 */
@@ -339,6 +341,80 @@ export interface components {
        * @enum {string|null}
        */
       status?: "open" | "in_progress" | "closed" | null;
+    };
+    /** @description What inferences used and cost. */
+    Spent: {
+      /** Format: int64 */
+      input: number;
+      /** Format: int64 */
+      output: number;
+      /**
+       * Format: int64
+       * @description Read from the provider's cache
+       */
+      cache_read: number;
+      /**
+       * Format: int64
+       * @description Written to the provider's cache
+       */
+      cache_write: number;
+      /**
+       * Format: double
+       * @description In dollars, if all models have a price
+       */
+      cost_usd?: number | null;
+      /**
+       * @description By model, as the entries tell it; `unknown` where they name none
+       * @default {}
+       */
+      models?: {
+        [key: string]: components["schemas"]["ModelUsage"];
+      };
+    };
+    /** @description The usage of one model. */
+    ModelUsage: {
+      /** Format: int64 */
+      input: number;
+      /** Format: int64 */
+      output: number;
+      /**
+       * Format: int64
+       * @description Read from the provider's cache
+       */
+      cache_read: number;
+      /**
+       * Format: int64
+       * @description Written to the provider's cache
+       */
+      cache_write: number;
+      /** Format: int64 */
+      total: number;
+      /**
+       * Format: double
+       * @description What it cost in dollars, as far as its entries say
+       */
+      reported_usd?: number | null;
+      /** @description The tokens of entries that do not say what they cost, if others do */
+      unreported?: components["schemas"]["Tokens"] | null;
+    };
+    /** @description Tokens of one inference, or of many. */
+    Tokens: {
+      /** Format: int64 */
+      input: number;
+      /** Format: int64 */
+      output: number;
+      /**
+       * Format: int64
+       * @description Read from the provider's cache
+       */
+      cache_read: number;
+      /**
+       * Format: int64
+       * @description Written to the provider's cache
+       */
+      cache_write: number;
+      /** Format: int64 */
+      total: number;
     };
     /** @description How many issues there are. */
     Counted: {
@@ -456,9 +532,11 @@ export interface components {
       /** @description The issues that are parts of it */
       children?: components["schemas"]["Issue"][];
       /** @description How much of what is below it is done */
-      progress?: components["schemas"]["Progress"] | null;
+      progress?: components["schemas"]["IssueProgress"] | null;
       /** @description Links of other issues to it */
       linked_by?: components["schemas"]["LinkedIssue"][];
+      /** @description What the sessions about it and those of its runs used and cost */
+      spent?: components["schemas"]["Spent"] | null;
       /** @description The issue that it is a part of */
       parent_issue?: components["schemas"]["Issue"] | null;
       /** @description What was learned about it before */
@@ -466,11 +544,11 @@ export interface components {
       /** @description The files that those learnings name */
       files?: string[];
     };
-    /** @description What somebody found out. */
+    /** @description A finding with its source. */
     Learning: {
       /** @description The id of a learning, such as `ln-a1b2c3d4`. */
       id: string;
-      /** @description What kind of knowledge it is. */
+      /** @description The kind of a learning. */
       kind: "pattern" | "approach" | "decision" | "gotcha";
       text: string;
       tags?: string[];
@@ -478,7 +556,7 @@ export interface components {
       files?: string[];
       /** @description The issue it came from */
       issue_id?: string | null;
-      /** @description The piece of work it came from, by its issue */
+      /** @description The work it came from, by its issue */
       work?: string | null;
       /** @description The session it came from */
       session_id?: string | null;
@@ -490,18 +568,18 @@ export interface components {
       impact?: "high" | "medium" | "low";
       /**
        * Format: date-time
-       * @description From when on it no longer holds
+       * @description When it expires
        */
       expires_at?: string | null;
-      /** @description The learning in whose place this one is */
+      /** @description The learning that it replaces */
       supersedes?: string | null;
       /**
        * Format: int64
-       * @description How often it was told: 1 and one more each time that somebody found out the same
+       * @description How often it was remembered: 1, and one more for each merged duplicate
        * @default 1
        */
       revision?: number;
-      /** @description What the work was worth that it came from */
+      /** @description The value of the work it came from */
       value?: components["schemas"]["Worth"] | null;
       /** @description The issue of another tracker */
       linear_id?: string | null;
@@ -512,11 +590,11 @@ export interface components {
       updated_at: string;
       /**
        * Format: date-time
-       * @description When somebody last said that it still holds
+       * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
     };
-    /** @description What a piece of work was worth, as its author put it. */
+    /** @description The value of work, as its author rated it. */
     Worth: {
       /** @description `feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another */
       type?: string | null;
@@ -558,18 +636,25 @@ export interface components {
       to: string;
       kinds: ("relates" | "duplicates" | "supersedes" | "discovered-from")[];
     };
-    /** @description The whole life of one issue. */
+    /** @description A query with a name. Listings take `@NAME` in place of it. */
+    View: {
+      name: string;
+      query: string;
+      /** Format: date-time */
+      updated_at: string;
+    };
+    /** @description The whole history of one issue. */
     Trace: {
       issue: components["schemas"]["Issue"];
       /** @description What happened, oldest first */
       entries: components["schemas"]["Moment"][];
       /**
        * Format: int64
-       * @description How many earlier entries there are that were not wanted
+       * @description How many earlier entries are left out by the limit
        */
       left_out: number;
       totals: components["schemas"]["Totals"];
-      /** @description What could not be told */
+      /** @description What is missing from the trace, and why */
       notes: string[];
     };
     /** @description One thing that happened. */
@@ -583,20 +668,20 @@ export interface components {
       kind: "issue" | "comment" | "work" | "run" | "session" | "loop" | "signal" | "job" | "snapshot" | "commit" | "learning" | "release";
       /** @description What happened to it: `created`, `claimed`, `started` and so on */
       event: string;
-      /** @description The id of what it is about, if that is not the issue */
+      /** @description The id of its subject, if that is not the issue */
       id?: string | null;
       actor?: string | null;
-      /** @description In a few words */
+      /** @description A short description */
       text?: string;
       /**
        * Format: int64
-       * @description How long it took, in milliseconds, if this is its end
+       * @description Its duration in milliseconds, if this is its end
        */
       duration_ms?: number | null;
-      /** @description Whether it went wrong */
+      /** @description Whether it failed */
       failed?: boolean;
     };
-    /** @description What the life of an issue amounts to. */
+    /** @description Totals of the history of an issue. */
     Totals: {
       /**
        * Format: int64
@@ -625,9 +710,13 @@ export interface components {
       snapshots: number;
       sessions: components["schemas"]["SessionCost"][];
       tokens: components["schemas"]["Tokens"];
+      /** @description The tokens by model */
+      models?: {
+        [key: string]: components["schemas"]["ModelUsage"];
+      };
       /**
        * Format: double
-       * @description In dollars, if any entry tells
+       * @description In dollars, if all models have a price, or the entries record it
        */
       cost_usd?: number | null;
       /** Format: int64 */
@@ -637,7 +726,7 @@ export interface components {
       /** Format: int64 */
       releases: number;
     };
-    /** @description A stretch of time in which somebody held the issue. */
+    /** @description A period in which somebody held the issue. */
     Claim: {
       actor: string;
       /** Format: date-time */
@@ -655,7 +744,7 @@ export interface components {
        */
       duration_ms: number;
     };
-    /** @description Things of one kind: how many, how many went wrong, and how long they took together. */
+    /** @description Entries of one kind: how many, how many failed, and how long they took together. */
     Count: {
       /** Format: int64 */
       count: number;
@@ -667,7 +756,7 @@ export interface components {
        */
       duration_ms: number;
     };
-    /** @description What a session cost. */
+    /** @description The cost of a session. */
     SessionCost: {
       /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -678,12 +767,30 @@ export interface components {
       tokens: components["schemas"]["Tokens"];
       /**
        * Format: double
-       * @description In dollars, if its entries tell
+       * @description In dollars, if its entries record it, or all its models have a price
        */
       cost_usd?: number | null;
     };
-    /** @description Tokens of one inference, or of many. */
-    Tokens: {
+    /** @description What was spent, in groups. */
+    CostReport: {
+      /**
+       * @description What costs are grouped by.
+       * @enum {string}
+       */
+      by: "issue" | "agent" | "run" | "session" | "model" | "day";
+      rows: components["schemas"]["CostRow"][];
+      total: components["schemas"]["Spent"];
+      /** @description Models without a price */
+      unpriced: string[];
+      /** @description The day of the list prices */
+      prices_of: string;
+    };
+    /** @description What a group spent. */
+    CostRow: {
+      /** @description The id, model or day; absent for what belongs to none */
+      key?: string | null;
+      /** @description What it is called, if it has a name */
+      title?: string | null;
       /** Format: int64 */
       input: number;
       /** Format: int64 */
@@ -698,10 +805,20 @@ export interface components {
        * @description Written to the provider's cache
        */
       cache_write: number;
-      /** Format: int64 */
-      total: number;
+      /**
+       * Format: double
+       * @description In dollars, if all models have a price
+       */
+      cost_usd?: number | null;
+      /**
+       * @description By model, as the entries tell it; `unknown` where they name none
+       * @default {}
+       */
+      models?: {
+        [key: string]: components["schemas"]["ModelUsage"];
+      };
     };
-    /** @description What matters in the graph of issues that are not closed, and why. */
+    /** @description What matters in the graph of issues that are not closed, with figures. */
     Insights: {
       /**
        * Format: uint32
@@ -710,7 +827,7 @@ export interface components {
       issues: number;
       /**
        * Format: uint32
-       * @description Edges between them, from one that waits to what it waits for
+       * @description Edges between them, from a waiting issue to the one it waits for
        */
       waits: number;
       /**
@@ -722,25 +839,25 @@ export interface components {
       approximate: boolean;
       /**
        * Format: uint32
-       * @description From how many issues chains were followed for that; absent if from all
+       * @description The number of issues from which chains were followed for that; absent if all
        */
       sources?: number | null;
-      /** @description On the most of the shortest chains between others, by betweenness */
+      /** @description Issues on the most of the shortest chains between others, by betweenness */
       bottlenecks: components["schemas"]["Ranked"][];
-      /** @description With the most resting on them, by PageRank */
+      /** @description Issues on which the most depends, by PageRank */
       keystones: components["schemas"]["Ranked"][];
-      /** @description The longest chain, and the issues that nearly are on one as long */
+      /** @description The longest chain, and the issues that are nearly on it */
       critical_path: components["schemas"]["Chain"];
-      /** @description Without which their part of the graph falls apart, by how many neighbours they have */
+      /** @description Issues whose removal splits their part of the graph, by their number of neighbours */
       articulation_points: components["schemas"]["Ranked"][];
       /**
        * Format: uint32
        * @description How many there are of these
        */
       articulation_count: number;
-      /** @description Claims that nothing happened to for long, the longest first */
+      /** @description Claims without a change for long, the longest first */
       stale_claims: components["schemas"]["StaleClaim"][];
-      /** @description What can begin now and holds up the most */
+      /** @description Ready issues that hold up the most */
       blocked_cascades: components["schemas"]["Cascade"][];
       /** @description Issues less urgent than one that waits for them */
       priority_conflicts: components["schemas"]["PriorityConflict"][];
@@ -750,7 +867,7 @@ export interface components {
        */
       priority_conflict_count: number;
     };
-    /** @description An issue with a score and what that comes from. */
+    /** @description An issue with its score and the figures behind it. */
     Ranked: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -769,34 +886,34 @@ export interface components {
       score: number;
       /**
        * Format: uint32
-       * @description How many it waits for, directly
+       * @description How many issues it waits for, directly
        */
       waits_for: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly
+       * @description How many issues wait for it, directly
        */
       blocks: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
       /**
        * Format: uint32
-       * @description How many become ready once it, and then what that frees, is closed
+       * @description How many issues become ready once it and then each issue it unblocks is closed
        */
       frees: number;
     };
     /** @description The longest chain of issues that wait for each other. */
     Chain: {
-      /** @description What length and slack count: issues, or seconds of estimates if all issues of the longest chain have one */
+      /** @description The unit of length and slack: issues, or seconds of estimates if all issues of the longest chain have one */
       unit: "issues" | "seconds";
       /** Format: int64 */
       length: number;
-      /** @description What has to be done first in front */
+      /** @description Its issues, the first to be done first */
       issues: components["schemas"]["ChainStep"][];
-      /** @description Other issues, by how much longer their chains could be */
+      /** @description Other issues, by slack */
       slack: components["schemas"]["ChainStep"][];
     };
     /** @description An issue and the chains through it. */
@@ -816,16 +933,16 @@ export interface components {
       priority: "p0" | "p1" | "p2" | "p3";
       /**
        * Format: int64
-       * @description How much longer its chains could be without making the longest one longer
+       * @description Slack: how much longer its chains could be without exceeding the longest one
        */
       slack: number;
       /**
        * Format: int64
-       * @description Its own part of the length
+       * @description Its own share of the length
        */
       length: number;
     };
-    /** @description A claim that nothing happened to for long. */
+    /** @description A claim without a change for long. */
     StaleClaim: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -853,11 +970,11 @@ export interface components {
       idle_hours: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
     };
-    /** @description An issue that waits for nothing, and what it holds up. */
+    /** @description A ready issue, and what it holds up. */
     Cascade: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -875,17 +992,17 @@ export interface components {
       assignee?: string | null;
       /**
        * Format: uint32
-       * @description How many wait for it, directly
+       * @description How many issues wait for it, directly
        */
       blocks: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
       /**
        * Format: uint32
-       * @description How many become ready once it, and then what that frees, is closed
+       * @description How many issues become ready once it and then each issue it unblocks is closed
        */
       frees: number;
       /**
@@ -918,7 +1035,7 @@ export interface components {
       because_of: components["schemas"]["IssueBrief"];
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
     };
@@ -938,7 +1055,7 @@ export interface components {
        */
       priority: "p0" | "p1" | "p2" | "p3";
     };
-    /** @description A way to do all that is not closed, in parallel. */
+    /** @description A plan to work on all issues that are not closed, in parallel. */
     Plan: {
       /**
        * Format: uint32
@@ -947,21 +1064,21 @@ export interface components {
       issues: number;
       /**
        * Format: uint32
-       * @description For how many agents, if that was said
+       * @description The number of agents, if given
        */
       agents?: number | null;
       /**
        * Format: uint32
-       * @description Issues in or behind a cycle, which stand at the end of their track
+       * @description Issues in or behind a cycle, which are last in their track
        */
       stuck: number;
-      /** @description What to start now: ready, by how many become ready through it */
+      /** @description The ready issues to start now, by how many others they make ready */
       start: components["schemas"]["StartIssue"][];
-      /** @description Every issue is in one of these. For a number of agents, one for each; else tracks do not wait for each other */
+      /** @description Each issue is in one track. Each agent has one track; without agents, tracks do not wait for each other */
       tracks: components["schemas"]["Track"][];
-      /** @description What cannot be done in parallel */
+      /** @description The longest chain, which cannot be done in parallel */
       longest_chain: components["schemas"]["Chain"];
-      /** @description When all of it may be closed; absent if too little was closed so far */
+      /** @description When all issues may be closed; absent if too few were closed so far */
       forecast?: components["schemas"]["Forecast"] | null;
     };
     /** @description An issue to start now. */
@@ -986,7 +1103,7 @@ export interface components {
       track: number;
       /**
        * Format: uint32
-       * @description How many become ready once it, and then what that frees, is closed
+       * @description How many issues become ready once it and then each issue it unblocks is closed
        */
       frees: number;
       /**
@@ -995,18 +1112,18 @@ export interface components {
        */
       depth: number;
     };
-    /** @description Issues to be done one after the other, or without waiting for those of other tracks. */
+    /** @description Issues to do one after the other, or independently of other tracks. */
     Track: {
       /**
        * Format: uint32
        * @description From 1
        */
       track: number;
-      /** @description In an order that can be worked in */
+      /** @description In an order that respects dependencies */
       issues: components["schemas"]["TrackIssue"][];
       /**
        * Format: uint32
-       * @description Issues in the longest chain of those in it
+       * @description The length of its longest chain, in issues
        */
       depth: number;
     };
@@ -1025,24 +1142,24 @@ export interface components {
        * @enum {string}
        */
       priority: "p0" | "p1" | "p2" | "p3";
-      /** @description What it waits for */
+      /** @description The issues it waits for */
       after?: string[];
     };
-    /** @description When all issues may be closed if as much is closed each day as before, and nothing new comes. */
+    /** @description When all issues may be closed, at the observed daily rate and without new issues. */
     Forecast: {
       /**
        * Format: date-time
-       * @description As likely before as after
+       * @description The median: an earlier and a later date are equally likely
        */
       date: string;
       /**
        * Format: date-time
-       * @description One of ten is earlier
+       * @description The 10th percentile: one outcome in ten is earlier
        */
       earliest: string;
       /**
        * Format: date-time
-       * @description One of ten is later
+       * @description The 90th percentile: one outcome in ten is later
        */
       latest: string;
       /**
@@ -1052,22 +1169,22 @@ export interface components {
       left: number;
       /**
        * Format: uint32
-       * @description Issues closed within the days that were looked back on
+       * @description Issues closed within the observed days
        */
       closed: number;
       /**
        * Format: uint32
-       * @description How many days were looked back on
+       * @description The number of observed days
        */
       days: number;
       /**
        * Format: double
-       * @description Issues closed on one day, on average
+       * @description Average number of issues closed per day
        */
       per_day: number;
       /**
        * Format: double
-       * @description How much days differ: the standard deviation of that
+       * @description The standard deviation of that number
        */
       deviation: number;
     };
@@ -1094,11 +1211,11 @@ export interface components {
        * @description Until when it is deferred
        */
       defer?: string | null;
-      /** @description Issues that are not closed that it waits for, directly */
+      /** @description The issues it waits for directly that are not closed */
       waits_for: components["schemas"]["Held"][];
-      /** @description Where to begin: what it waits for, by way of others too, that itself waits for nothing */
+      /** @description Where to start: the issues it waits for, directly or indirectly, that wait for nothing */
       begin_with: components["schemas"]["Held"][];
-      /** @description Its numbers; absent if it is closed */
+      /** @description Its figures; absent if it is closed */
       rank?: components["schemas"]["Ranking"] | null;
     };
     /** @description An issue that another waits for. */
@@ -1118,7 +1235,7 @@ export interface components {
       priority: "p0" | "p1" | "p2" | "p3";
       assignee?: string | null;
     };
-    /** @description Where an issue stands among those that are not closed. Ranks count from 1. */
+    /** @description The ranks of an issue among those that are not closed, from 1. */
     Ranking: {
       /**
        * Format: uint32
@@ -1132,29 +1249,29 @@ export interface components {
       ready: number;
       /**
        * Format: uint32
-       * @description Its place in `pn ready`, by priority and then age; absent unless it is ready
+       * @description Its position in `pn ready`, by priority and then age; absent unless it is ready
        */
       by_priority?: number | null;
       /**
        * Format: uint32
-       * @description Its place in `pn ready --sort impact`
+       * @description Its position in `pn ready --sort impact`
        */
       by_impact?: number | null;
-      /** @description The one before it in `pn ready` */
+      /** @description The issue before it in `pn ready` */
       ahead?: components["schemas"]["IssueBrief"] | null;
       /**
        * Format: uint32
-       * @description How many wait for it, directly
+       * @description How many issues wait for it, directly
        */
       blocks: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
       /**
        * Format: uint32
-       * @description How many become ready once it, and then what that frees, is closed
+       * @description How many issues become ready once it and then each issue it unblocks is closed
        */
       frees: number;
       /**
@@ -1174,15 +1291,15 @@ export interface components {
       approximate: boolean;
       /**
        * Format: int64
-       * @description How much longer its chains could be without making the longest one longer; absent if that is not known
+       * @description Slack: how much longer its chains could be without exceeding the longest one; absent if unknown
        */
       slack?: number | null;
-      /** @description What slack counts */
+      /** @description The unit of slack */
       unit: "issues" | "seconds";
       /** @description The most urgent issue that waits for it, if it is more urgent */
       more_urgent?: components["schemas"]["IssueBrief"] | null;
     };
-    /** @description What closing an issue would bring. */
+    /** @description The effect of closing an issue. */
     Impact: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -1199,20 +1316,20 @@ export interface components {
       priority: "p0" | "p1" | "p2" | "p3";
       /**
        * Format: uint32
-       * @description How many become ready once it, and then what that frees, is closed
+       * @description How many issues become ready once it and then each issue it unblocks is closed
        */
       frees: number;
       /**
        * Format: uint32
-       * @description How many wait for it, directly or by way of others
+       * @description How many issues wait for it, directly or indirectly
        */
       behind: number;
-      /** @description What waits for nothing once it is closed, then once that is closed too, and so on */
+      /** @description The issues that wait for nothing once it is closed, then once those are closed, and so on */
       waves: components["schemas"]["Wave"][];
-      /** @description What waits for it or for what it frees, and for others too */
+      /** @description The issues that wait for it or for an issue it unblocks, and for others too */
       still_blocked: components["schemas"]["StillBlocked"][];
     };
-    /** @description Issues that wait for nothing at the same time. */
+    /** @description Issues that become ready at the same time. */
     Wave: {
       /**
        * Format: uint32
@@ -1236,7 +1353,7 @@ export interface components {
        * @enum {string}
        */
       priority: "p0" | "p1" | "p2" | "p3";
-      /** @description What it waits for beside those */
+      /** @description What else it waits for */
       waits_for: components["schemas"]["IssueBrief"][];
     };
     /** @description What changed between two times. */
@@ -1249,33 +1366,33 @@ export interface components {
       closed: components["schemas"]["ChangedIssue"][];
       reopened: components["schemas"]["ChangedIssue"][];
       deleted: components["schemas"]["ChangedIssue"][];
-      /** @description What has other fields than before */
+      /** @description Issues whose fields differ */
       changed: components["schemas"]["ChangedIssue"][];
     };
-    /** @description An issue that is not as it was. */
+    /** @description A changed issue. */
     ChangedIssue: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
-      /** @description Its title now, or when it was deleted */
+      /** @description Its title now, or at its deletion */
       title?: string | null;
-      /** @description Who did that last */
+      /** @description The actor of the last change */
       actor: string;
       /**
        * Format: date-time
-       * @description When that was
+       * @description The time of the last change
        */
       at: string;
       /** @description Fields that differ, each as `{"old":…,"new":…}` */
       fields?: {
         [key: string]: unknown;
       };
-      /** @description What it waits for now and did not before */
+      /** @description Dependencies that were added */
       waits_for?: string[];
-      /** @description What it no longer waits for */
+      /** @description Dependencies that were removed */
       no_longer_waits_for?: string[];
       /**
        * Format: uint32
-       * @description How many comments it got
+       * @description The number of new comments
        */
       comments?: number;
     };
@@ -1298,27 +1415,27 @@ export interface components {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       depends_on_id: string;
     };
-    /** @description Numbers to draw: one entry for each day in UTC, the first one first. */
+    /** @description Figures to draw: one entry for each day in UTC, oldest first. */
     Chart: {
       /** Format: date-time */
       since: string;
       /** Format: date-time */
       until: string;
       days: components["schemas"]["Day"][];
-      /** @description Issues closed in this time, in the order of their closing */
+      /** @description Issues closed in this period, in order of closing */
       closed: components["schemas"]["Cycle"][];
       /**
        * Format: int64
-       * @description What half of them took at most, in milliseconds
+       * @description The median of their durations, in milliseconds
        */
       median_ms?: number | null;
       /**
        * Format: int64
-       * @description What 85 of 100 took at most
+       * @description The 85th percentile of their durations, in milliseconds
        */
       p85_ms?: number | null;
     };
-    /** @description What there was at the end of a day, and what happened on it. */
+    /** @description The state at the end of a day, and its events. */
     Day: {
       /** @description Such as `2026-02-27` */
       day: string;
@@ -1330,22 +1447,22 @@ export interface components {
       closed: number;
       /**
        * Format: uint32
-       * @description How many were created on it
+       * @description Issues created on this day
        */
       created: number;
       /**
        * Format: uint32
-       * @description How many were closed on it
+       * @description Issues closed on this day
        */
       done: number;
     };
-    /** @description How long an issue took. */
+    /** @description The duration of an issue. */
     Cycle: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
       /**
        * Format: date-time
-       * @description When it was first claimed; when it was created, if it never was
+       * @description When it was first claimed, or created if it never was claimed
        */
       started_at: string;
       /** Format: date-time */
@@ -1361,12 +1478,12 @@ export interface components {
       events: components["schemas"]["LogEntry"][];
       /**
        * Format: int64
-       * @description How far the log was looked through: go on after this number
+       * @description The last number that was searched: continue after it
        */
       last: number;
       /**
        * Format: int64
-       * @description Where the log ends now
+       * @description The number at the end of the log
        */
       end: number;
     };
@@ -1391,7 +1508,7 @@ export interface components {
       /** Format: date-time */
       created_at: string;
     };
-    /** @description The health of a project at a glance. */
+    /** @description How many issues there are, by status and type. */
     Summary: {
       /** Format: int64 */
       open: number;
@@ -1404,7 +1521,7 @@ export interface components {
         [key: string]: components["schemas"]["Tally"];
       };
     };
-    /** @description How many issues stand where. */
+    /** @description How many issues have each status. */
     Tally: {
       /** Format: int64 */
       open: number;
@@ -1460,9 +1577,9 @@ export interface components {
       target: string;
       title?: string | null;
     };
-    /** @description How many lines of each kind went through. */
+    /** @description How many lines of each kind were exported or imported. */
     Transfer: {
-      /** @description `ok`, or `drifted` if the files were only checked and are not what an export would write */
+      /** @description `ok`, or `drifted` if a check found that an export would change the files */
       status: string;
       /** Format: int64 */
       issues: number;
@@ -1472,17 +1589,17 @@ export interface components {
       comments: number;
       /**
        * Format: int64
-       * @description How many lines of history the files have, if they are to have any
+       * @description How many events were exported or imported, if the files contain events
        */
       events?: number | null;
       /**
        * Format: int64
-       * @description How many conflicts were noted; pn conflicts lists them
+       * @description How many conflicts were recorded; pn conflicts lists them
        */
       conflicts?: number;
-      /** @description What was out of the ordinary */
+      /** @description Anything unusual */
       notes?: string[];
-      /** @description The files that are not what an export would write */
+      /** @description The files that an export would change */
       drifted?: string[];
     };
     /** @description A value that lost in a merge, and the value that won. */
@@ -1498,12 +1615,12 @@ export interface components {
       /** @description The value that lost */
       other: unknown;
     };
-    /** @description What a check-up found and did. */
+    /** @description The findings of a check, and the repairs. */
     Report: {
       findings: components["schemas"]["Finding"][];
       fixes_applied: string[];
     };
-    /** @description One thing worth knowing. */
+    /** @description One finding of a check. */
     Finding: {
       check: string;
       /**
@@ -1521,22 +1638,22 @@ export interface components {
       dry_run: boolean;
       /**
        * Format: date-time
-       * @description What is younger than this stays
+       * @description Newer data stays
        */
       until: string;
       removed: components["schemas"]["Removed"];
-      /** @description Whether there is more, for another call */
+      /** @description Whether another call would remove more */
       more?: boolean;
-      /** @description What takes up much space, or leaves little */
+      /** @description Parts that are large, and a disk that is almost full */
       warnings: string[];
     };
-    /** @description How much was removed, or would be. */
+    /** @description How much was removed, or would be removed. */
     Removed: {
       /** Format: int64 */
       loops: number;
       /**
        * Format: int64
-       * @description Directories of loops that were removed before
+       * @description Directories of loops that were removed earlier
        */
       loop_directories: number;
       /** Format: int64 */
@@ -1547,7 +1664,7 @@ export interface components {
       job_outputs: number;
       /**
        * Format: int64
-       * @description Deleted before, and removed for good now
+       * @description Deleted earlier, and now removed permanently
        * @default 0
        */
       deleted_issues?: number;
@@ -1559,18 +1676,18 @@ export interface components {
       deleted_agents?: number;
       /**
        * Format: int64
-       * @description Only those of the machine that asks
+       * @description Only those of the calling machine
        */
       snapshots: number;
       /** Format: int64 */
       journal_segments: number;
       /**
        * Format: int64
-       * @description Of records and segments
+       * @description The size of records and segments
        */
       bytes: number;
     };
-    /** @description How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps it. */
+    /** @description The size of each part of a store and the free space on its disk, in bytes. Parts in PostgreSQL are absent. */
     Taken: {
       /** Format: uint64 */
       database?: number | null;
@@ -1595,35 +1712,35 @@ export interface components {
        */
       event: number;
     };
-    /** @description What a store was restored to. */
+    /** @description The result of restoring a store. */
     Restored: {
       /** @description Always `restored` */
       status: string;
       /**
        * Format: int64
-       * @description The number of the event that says so
+       * @description The number of the event that records the restore
        */
       event: number;
       /** Format: int64 */
       issues: number;
-      /** @description The backup of what was there before */
+      /** @description The backup of the previous contents */
       backup: string;
     };
     /** @description Where a store is. */
     Place: {
       path: string;
     };
-    /** @description Which store answers, and what runs it. */
+    /** @description A served store and the version that serves it. */
     StoreInfo: {
       project_dir: string;
       version: string;
       store_id: string;
     };
-    /** @description What was taken back. */
+    /** @description The result of an undo. */
     Undone: {
       /**
        * Format: int64
-       * @description The number of the undo itself, by which pn redo can name it; none if nothing was changed
+       * @description The number of the undo itself, for pn redo; none if nothing changed
        */
       event?: number | null;
       /** @description Newest first */
@@ -1631,7 +1748,7 @@ export interface components {
       /** @description Later operations that cannot be undone, newest first */
       passed_over?: components["schemas"]["Undoable"][];
     };
-    /** @description One event that was taken back. */
+    /** @description One event that was undone or redone. */
     TakenBack: {
       /**
        * Format: int64
@@ -1640,13 +1757,13 @@ export interface components {
       event: number;
       /**
        * Format: int64
-       * @description The number of the first event of the operation it was a part of
+       * @description The number of the first event of its operation
        */
       op: number;
-      /** @description What it was about: `issue`, `learning`, `kv` and so on */
+      /** @description What it changed: `issue`, `learning`, `kv` and so on */
       subject_kind: string;
       subject_id: string;
-      /** @description The same, if it was an issue */
+      /** @description The same, if it is an issue */
       issue_id?: string | null;
       event_type: string;
       actor: string;
@@ -1657,21 +1774,21 @@ export interface components {
     Undoable: {
       /**
        * Format: int64
-       * @description The number of its first event, or of the redo that brought it back: the one to name
+       * @description The number of its first event, or of the redo that restored it: pass it to pn undo --event
        */
       event: number;
-      /** @description What it did, oldest first */
+      /** @description Its events, oldest first */
       events: components["schemas"]["TakenBack"][];
       /** @description Why it cannot be undone; none if it can */
       refused?: string | null;
-      /** @description What would reverse it instead, if anything does */
+      /** @description The command that would reverse it instead, if there is one */
       instead?: string | null;
     };
-    /** @description What was brought back. */
+    /** @description The result of a redo. */
     Redone: {
       /**
        * Format: int64
-       * @description The number of the redo itself; none if nothing was changed
+       * @description The number of the redo itself; none if nothing changed
        */
       event?: number | null;
       /** @description The events that are in effect again, oldest first */
@@ -1693,12 +1810,9 @@ export interface components {
       id: string;
       /** @description The secret */
       token: string;
-      /** @description The project it opens; none for an operator's */
+      /** @description Its project; none for an operator's */
       project?: string | null;
-      /**
-       * @description How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
-       *     with the server itself.
-       */
+      /** @description What a token allows in one project, each role including the one before it; or, as `operator`, on the server itself. */
       role: "viewer" | "agent" | "maintainer" | "admin" | "operator";
       /** Format: date-time */
       expires_at?: string | null;
@@ -1707,12 +1821,9 @@ export interface components {
     Token: {
       /** @description The id of a token, which is not its secret. */
       id: string;
-      /** @description The project it opens; none for an operator's */
+      /** @description Its project; none for an operator's */
       project?: string | null;
-      /**
-       * @description How much a token lets its holder do in one project, each role all that the one before it does; or, as `operator`,
-       *     with the server itself.
-       */
+      /** @description What a token allows in one project, each role including the one before it; or, as `operator`, on the server itself. */
       role: "viewer" | "agent" | "maintainer" | "admin" | "operator";
       /** Format: date-time */
       created_at: string;
@@ -1722,17 +1833,17 @@ export interface components {
       /** Format: date-time */
       revoked_at?: string | null;
     };
-    /** @description One thing that was done. */
+    /** @description One entry of the audit log. */
     AuditLine: {
       /** Format: date-time */
       at: string;
-      /** @description The project it was done in; none for what was done to the server itself */
+      /** @description The project; none for the server itself */
       project?: string | null;
-      /** @description The token it was done with; none if it was done with the store or the database itself */
+      /** @description The token; none if the caller had direct access to the store or database */
       token?: string | null;
       actor: string;
       event_type: string;
-      /** @description What it was done to: `issue`, `project`, `token` */
+      /** @description What was changed: `issue`, `project`, `token` */
       subject_kind: string;
       subject_id: string;
       /**
@@ -1745,7 +1856,7 @@ export interface components {
         [key: string]: unknown;
       };
     };
-    /** @description A persistent identity, with what it is and what it may do. */
+    /** @description A persistent identity, with a description and permissions. */
     Agent: {
       /** @description The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -1755,7 +1866,7 @@ export interface components {
       /** @description The agent it works for */
       parent_id?: string | null;
       /**
-       * @description What it is, in the words of whoever made it
+       * @description A description of it: a JSON object of its creator
        * @default {}
        */
       descriptor?: {
@@ -1764,18 +1875,18 @@ export interface components {
       /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
       active_session_id?: string | null;
       /**
-       * @description What it may do, in the words of whoever made it
+       * @description Its permissions: a JSON object of its creator
        * @default {}
        */
       permissions?: {
         [key: string]: unknown;
       };
-      /** @description What its last inference cost */
+      /** @description The tokens of its last inference */
       tokens?: {
         [key: string]: unknown;
       } | null;
       /**
-       * @description What all its inferences cost, by provider and model
+       * @description The totals of all its inferences, by provider and model
        * @default {}
        */
       stats?: {
@@ -1788,7 +1899,7 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
     };
-    /** @description An agent that is gone, and what went with it. */
+    /** @description A deleted agent, and how much was deleted with it. */
     Deleted2: {
       /** @description Always `deleted` */
       status: string;
@@ -1799,7 +1910,7 @@ export interface components {
       /** Format: int64 */
       entries: number;
     };
-    /** @description A session that took place elsewhere. */
+    /** @description A session of an imported agent. */
     ImportedSession: {
       /** @description Why a session was opened. */
       opened_by: "start" | "reset" | "compaction";
@@ -1810,9 +1921,9 @@ export interface components {
       /** @default [] */
       entries?: components["schemas"]["NewEntry"][];
     };
-    /** @description An entry that is to be appended: `{"type","at"?,"data"}`, or the fields of its data beside `type` and `at`. */
+    /** @description An entry to append: `{"type","at"?,"data"}`, or with the fields of its data next to `type` and `at`. */
     NewEntry: {
-      /** @description What kind of entry it is, such as user_message */
+      /** @description Its type, such as user_message */
       type: string;
       /**
        * Format: date-time
@@ -1824,13 +1935,13 @@ export interface components {
         [key: string]: unknown;
       };
     };
-    /** @description What became of an agent from elsewhere. */
+    /** @description The result of importing an agent. */
     Imported: {
       /** @description The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
-      /** @description Whether it was not here before */
+      /** @description Whether it is new */
       imported: boolean;
-      /** @description Whether its parent is not here */
+      /** @description Whether its parent does not exist */
       parent_missing?: boolean;
       /** Format: int64 */
       sessions: number;
@@ -1842,7 +1953,7 @@ export interface components {
        */
       redactions: number;
     };
-    /** @description A session with what its entries add up to. */
+    /** @description A session with totals of its entries. */
     Summary2: {
       /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
       id: string;
@@ -1850,9 +1961,9 @@ export interface components {
       agent_id: string;
       /** @description Why a session was opened. */
       opened_by: "start" | "reset" | "compaction";
-      /** @description What the inference provider calls this conversation */
+      /** @description The inference provider's id of this conversation */
       inference_session_id?: string | null;
-      /** @description What the reset said, or the summary that the compaction made */
+      /** @description The message of the reset, or the summary of the compaction */
       reset_message?: string | null;
       /** @description The issue it is about */
       issue_id?: string | null;
@@ -1862,12 +1973,12 @@ export interface components {
       created_at: string;
       /**
        * Format: date-time
-       * @description When the next session took its place; absent while it is active
+       * @description When the next session replaced it; absent while it is active
        */
       ended_at?: string | null;
       /**
        * Format: date-time
-       * @description Since when listings leave it out
+       * @description When it was archived
        */
       archived_at?: string | null;
       /**
@@ -1877,20 +1988,20 @@ export interface components {
       entries: number;
       /**
        * Format: int64
-       * @description From its beginning to its end, or to its last entry while it is active
+       * @description From its start to its end, or to its last entry while it is active
        */
       duration_ms: number;
-      /** @description By model, as the entries tell it; `unknown` where they name none */
+      /** @description By the model in the entries; `unknown` where they name none */
       tokens: {
-        [key: string]: components["schemas"]["Tokens"];
+        [key: string]: components["schemas"]["ModelUsage"];
       };
       /**
        * Format: double
-       * @description What the tokens cost in dollars, if the settings have prices for all models
+       * @description The cost of the tokens in dollars, if all models have a price
        */
       cost_usd?: number | null;
     };
-    /** @description An entry that was looked for. */
+    /** @description A matching entry. */
     Found: {
       /**
        * Format: int64
@@ -1901,11 +2012,11 @@ export interface components {
       session_id: string;
       /** @description The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form. */
       agent_id: string;
-      /** @description What kind of entry it is, such as `user_message`. Types that this version does not know are kept. */
+      /** @description The type of an entry, such as `user_message`. Types unknown to this version are kept. */
       type: string;
       /** Format: date-time */
       at: string;
-      /** @description What stands around the text that was looked for */
+      /** @description The text around the match */
       excerpt: string;
     };
     /** @description One stretch of an agent's conversation. */
@@ -1916,9 +2027,9 @@ export interface components {
       agent_id: string;
       /** @description Why a session was opened. */
       opened_by: "start" | "reset" | "compaction";
-      /** @description What the inference provider calls this conversation */
+      /** @description The inference provider's id of this conversation */
       inference_session_id?: string | null;
-      /** @description What the reset said, or the summary that the compaction made */
+      /** @description The message of the reset, or the summary of the compaction */
       reset_message?: string | null;
       /** @description The issue it is about */
       issue_id?: string | null;
@@ -1928,16 +2039,16 @@ export interface components {
       created_at: string;
       /**
        * Format: date-time
-       * @description When the next session took its place; absent while it is active
+       * @description When the next session replaced it; absent while it is active
        */
       ended_at?: string | null;
       /**
        * Format: date-time
-       * @description Since when listings leave it out
+       * @description When it was archived
        */
       archived_at?: string | null;
     };
-    /** @description Sessions that are gone. */
+    /** @description Deleted sessions. */
     DeletedSessions: {
       ids: string[];
       /**
@@ -1977,11 +2088,11 @@ export interface components {
       id: number;
       /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
       session_id: string;
-      /** @description What kind of entry it is, such as `user_message`. Types that this version does not know are kept. */
+      /** @description The type of an entry, such as `user_message`. Types unknown to this version are kept. */
       type: string;
       /**
        * Format: date-time
-       * @description When it happened, which need not be when it was written
+       * @description When it happened, possibly before it was written
        */
       at: string;
       /**
@@ -1996,31 +2107,31 @@ export interface components {
     /** @description One message of a context. */
     Message: {
       /**
-       * @description Who speaks in a message.
+       * @description The author of a message.
        * @enum {string}
        */
       role: "system" | "user" | "assistant" | "tool";
       content: string;
-      /** @description What the assistant asks of tools; the results follow at once, in this order */
+      /** @description The tool calls of the assistant; the results follow at once, in this order */
       tool_calls?: components["schemas"]["ToolCall"][];
-      /** @description The call that a tool's message answers */
+      /** @description The call to which a tool's message is the result */
       tool_call_id?: string | null;
-      /** @description True when a tool failed, or when its result is not known; else absent */
+      /** @description True when a tool failed, or when its result is unknown; else absent */
       is_error?: boolean;
       /**
        * Format: int64
-       * @description The entry it comes from; absent for what opens the session and for results that were never recorded
+       * @description Its entry; absent for the opening message and for results that were never recorded
        */
       entry?: number | null;
     };
-    /** @description What an assistant asks of a tool. */
+    /** @description A tool call of an assistant. */
     ToolCall: {
       id: string;
       name: string;
-      /** @description Mostly an object; as it was given, if it is none */
+      /** @description Usually an object; anything else as it was sent */
       arguments: unknown;
     };
-    /** @description A repository that runs take place in. */
+    /** @description A repository of runs. */
     Repo: {
       /** @description The id of a repository, such as `repo-a1b2c3d4`. */
       id: string;
@@ -2037,7 +2148,7 @@ export interface components {
       /** Format: date-time */
       created_at: string;
     };
-    /** @description A repository that is no longer known. */
+    /** @description A removed repository. */
     Removed2: {
       /** @description Always `removed` */
       status: string;
@@ -2049,7 +2160,7 @@ export interface components {
       /** @description The id of a workspace of a server. */
       id: string;
       name: string;
-      /** @description What another system calls it */
+      /** @description Its id in another system */
       external_id?: string | null;
       /** Format: date-time */
       created_at: string;
@@ -2067,11 +2178,11 @@ export interface components {
       remote_url?: string | null;
       default_branch?: string | null;
     };
-    /** @description A process of one machine, told from another that got the same number later. */
+    /** @description A process of one machine, distinguishable from a later one with the same number. */
     Process: {
       /** Format: int64 */
       pid: number;
-      /** @description When it began, in the words of its machine */
+      /** @description Its start time, as its machine states it */
       born?: string | null;
     };
     /** @description One concrete execution. */
@@ -2092,17 +2203,17 @@ export interface components {
       runtime_id: string;
       /** @description Where it runs: `local`, `nosandbox`, `devcontainer:PATH` */
       runtime: string;
-      /** @description The issue that it works on */
+      /** @description The issue it works on */
       issue_id?: string | null;
-      /** @description The session that it holds */
+      /** @description Its session */
       session_id?: string | null;
-      /** @description What runs that were launched together have in common */
+      /** @description The group that runs launched together share */
       group?: string | null;
       actor: string;
       /** @description The program and its arguments */
       command?: string[];
       /**
-       * @description What the agent was asked to do
+       * @description The prompt of the agent
        * @default
        */
       prompt?: string;
@@ -2122,11 +2233,11 @@ export interface components {
       browser_profile?: string | null;
       chatgpt_username?: string | null;
       codex_workspace?: string | null;
-      /** @description The machine that it runs on */
+      /** @description Its machine */
       host?: string | null;
       /** @description The command's process */
       agent?: components["schemas"]["Process"] | null;
-      /** @description The process that looks after it */
+      /** @description The process that supervises it */
       supervisor?: components["schemas"]["Process"] | null;
       /**
        * @description A terminal multiplexer.
@@ -2139,11 +2250,11 @@ export interface components {
       pane_left?: string | null;
       pane_right?: string | null;
       log_path?: string | null;
-      /** @description The directory that it has to itself */
+      /** @description Its private working directory */
       workspace_path?: string | null;
       /**
        * Format: int64
-       * @description What the command returned
+       * @description The exit code of the command
        */
       exit_code?: number | null;
       /**
@@ -2166,12 +2277,12 @@ export interface components {
       id: string;
       name: string;
       version: string;
-      /** @description What it can do, in words of your own */
+      /** @description A description of it: a JSON object of your own */
       metadata?: {
         [key: string]: unknown;
       } | null;
     };
-    /** @description The surroundings that runs take place in. */
+    /** @description A runtime environment of runs. */
     Runtime: {
       /** @description The id of a runtime. */
       id: string;
@@ -2188,26 +2299,26 @@ export interface components {
       id: string;
       /** @description Why a snapshot was taken. */
       kind: "manual" | "safety";
-      /** @description What keeps the content of a snapshot. */
+      /** @description How the content of a snapshot is stored. */
       provider: "git" | "copy" | "btrfs" | "zfs" | "overlay";
       /** @description The id of a repository, such as `repo-a1b2c3d4`. */
       repo_id: string;
-      /** @description The run that it was taken for */
+      /** @description The run it was taken for */
       run_id?: string | null;
       /** @description The machine that has the tree and the content */
       host: string;
       /** @description The tree */
       root: string;
-      /** @description What the provider calls it: a ref, a subvolume, a snapshot of a dataset */
+      /** @description Its name at the provider: a ref, a subvolume, a snapshot of a dataset */
       ref?: string | null;
-      /** @description Where its content can be looked at */
+      /** @description The path of its content */
       path?: string | null;
-      /** @description The snapshot before it */
+      /** @description Its parent snapshot */
       parent_id?: string | null;
       label?: string | null;
       actor: string;
       /**
-       * @description `files`, `bytes`, what was `left_out`, and what the provider needs to prove it
+       * @description `files`, `bytes`, what was `left_out`, and what the provider needs to verify it
        * @default {}
        */
       metadata?: {
@@ -2217,11 +2328,11 @@ export interface components {
       created_at: string;
       /**
        * Format: date-time
-       * @description When the tree was last made equal to it
+       * @description When the tree was last restored to it
        */
       restored_at?: string | null;
     };
-    /** @description A snapshot that is gone. */
+    /** @description A deleted snapshot. */
     Deleted3: {
       /** @description Always `deleted` */
       status: string;
@@ -2239,9 +2350,9 @@ export interface components {
       lane: string;
       /** @description The program and its arguments, as a shell would read them */
       command: string;
-      /** @description The directory that it runs in */
+      /** @description Its working directory */
       cwd?: string | null;
-      /** @description The loop that it is a part of */
+      /** @description Its loop */
       loop_id?: string | null;
       /** @description The id of a run, such as `run-a1b2c3d4`. */
       run_id?: string | null;
@@ -2250,20 +2361,20 @@ export interface components {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       issue_id?: string | null;
       actor: string;
-      /** @description The machine that it runs on */
+      /** @description Its machine */
       host?: string | null;
       /**
        * Format: int64
        * @description The number of the command's process
        */
       pid?: number | null;
-      /** @description When that process began, in the words of its machine */
+      /** @description The start time of that process, as its machine states it */
       born?: string | null;
-      /** @description The process that looks after it */
+      /** @description The process that supervises it */
       supervisor?: components["schemas"]["Process"] | null;
       /**
        * Format: int64
-       * @description What the command returned
+       * @description The exit code of the command
        */
       exit_code?: number | null;
       /**
@@ -2275,22 +2386,22 @@ export interface components {
       reason?: string | null;
       /**
        * Format: int64
-       * @description Bytes that it wrote, kept or not
+       * @description The size of its whole output in bytes, stored or not
        */
       output_bytes: number;
-      /** @description Whether some of what it wrote was not kept */
+      /** @description Whether only a part of its output is stored */
       truncated: boolean;
       was_timeout: boolean;
-      /** @description Whether somebody asked for its end */
+      /** @description Whether its end was requested */
       was_cancelled: boolean;
       /**
        * Format: int64
-       * @description How long it may take, in milliseconds
+       * @description Its time limit, in milliseconds
        */
       timeout_ms: number;
       /**
        * Format: int64
-       * @description Where it stands in the queue of its lane: those with smaller numbers come before
+       * @description Its position in the queue of its lane: smaller numbers come first
        */
       number: number;
       /** Format: date-time */
@@ -2311,7 +2422,7 @@ export interface components {
       duration_ms?: number | null;
       /** Format: date-time */
       updated_at: string;
-      /** @description What it wrote, as far as it was kept; only where one job is shown */
+      /** @description Its stored output; only when one job is shown */
       output?: string | null;
     };
     /** @description The jobs of one tool in one lane. */
@@ -2323,12 +2434,12 @@ export interface components {
       count: number;
       /**
        * Format: int64
-       * @description Those that wait or run
+       * @description Those that are queued or running
        */
       unfinished: number;
       /**
        * Format: int64
-       * @description Those that ended by themselves, and badly
+       * @description Those that ended by themselves, with an error
        */
       failures: number;
       /** Format: int64 */
@@ -2353,20 +2464,20 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
     };
-    /** @description A value that is gone. */
+    /** @description A deleted value. */
     Deleted4: {
       /** @description Always `deleted` */
       status: string;
       scope: string;
       key: string;
     };
-    /** @description A document and where it is kept. */
+    /** @description A document with its collection and id. */
     Record: {
       collection: string;
       id: string;
       /**
        * Format: int64
-       * @description Changes with every change of the record, and never comes back: not even for another record of the same id
+       * @description Changes with every change of the record and is never reused, not even for another record with the same id
        */
       rev: number;
       /** Format: date-time */
@@ -2375,38 +2486,38 @@ export interface components {
         [key: string]: unknown;
       };
     };
-    /** @description Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB. */
+    /** @description A page of matching records. A page ends after 10,000 records or 8 MiB. */
     Page2: {
       records: components["schemas"]["Record"][];
-      /** @description Where to go on, if there are more */
+      /** @description Where the next page starts, if there is one */
       next?: string | null;
     };
-    /** @description How many records there are. */
+    /** @description The number of matching records. */
     Counted2: {
       collection: string;
       /** Format: int64 */
       count: number;
     };
-    /** @description Records that are gone. */
+    /** @description Deleted records. */
     Deleted5: {
       /** @description Always `deleted` */
       status: string;
       collection: string;
       ids: string[];
     };
-    /** @description What is known of a collection. */
+    /** @description A collection. */
     Collection: {
       collection: string;
       /** Format: int64 */
       records: number;
       /**
        * Format: date-time
-       * @description When the last of them was changed
+       * @description When a record last changed
        */
       updated_at?: string | null;
-      /** @description The fields that have an index */
+      /** @description The indexed fields */
       indexes?: string[];
-      /** @description True if secrets are taken out of its documents; else absent */
+      /** @description True if secrets in its documents are redacted; else absent */
       redact?: boolean;
     };
     /** @description A collection and its indexes. */
@@ -2416,14 +2527,14 @@ export interface components {
       records: number;
       /**
        * Format: date-time
-       * @description When the last of them was changed
+       * @description When a record last changed
        */
       updated_at?: string | null;
-      /** @description The fields that have an index */
+      /** @description The indexed fields */
       indexes?: string[];
-      /** @description True if secrets are taken out of its documents; else absent */
+      /** @description True if secrets in its documents are redacted; else absent */
       redact?: boolean;
-      /** @description True if what was indexed has been made anew; else absent */
+      /** @description True if the indexes were rebuilt; else absent */
       rebuilt?: boolean;
     };
     /** @description One change of a record. */
@@ -2432,9 +2543,9 @@ export interface components {
     } | {
       delete: components["schemas"]["Removal"];
     };
-    /** @description Keep a document in a collection, in place of the one with the same id */
+    /** @description Store a document in a collection, replacing the one with the same id */
     Put: {
-      /** @description The collection, such as jobs; it is made with its first record */
+      /** @description The collection, such as jobs; the first record creates it */
       collection: string;
       /** @description The document */
       data: {
@@ -2444,34 +2555,34 @@ export interface components {
       id?: string | null;
       /**
        * Format: int64
-       * @description Only if the record has this revision; 0 means that there is none yet
+       * @description Only if the record has this revision; 0 means that it does not exist
        */
       if_rev?: number | null;
-      /** @description Only if the record is there */
+      /** @description Only if the record exists */
       if_present?: boolean;
       /**
        * Format: date-time
-       * @description When it was changed [default: now]
+       * @description The time of the change [default: now]
        */
       updated_at?: string | null;
     };
-    /** @description A record that is to be gone. */
+    /** @description A record to delete. */
     Removal: {
       collection: string;
       id: string;
       /** Format: int64 */
       if_rev?: number | null;
     };
-    /** @description What came of one change. */
+    /** @description The result of one change. */
     Applied: {
       id: string;
       /**
        * Format: int64
-       * @description Absent if the record is gone
+       * @description Absent if the record was deleted
        */
       rev?: number | null;
     };
-    /** @description How large the files are. */
+    /** @description The size of the files, before and after. */
     Compacted: {
       /** Format: uint */
       collections: number;
@@ -2480,14 +2591,14 @@ export interface components {
       /** Format: uint64 */
       bytes: number;
     };
-    /** @description What somebody is doing about an issue. */
+    /** @description Work on an issue. */
     Work: {
       /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
       issue_id: string;
-      /** @description That of the issue */
+      /** @description The title of the issue */
       title: string;
       /**
-       * @description What a change is for its users.
+       * @description What a change means for users.
        * @enum {string}
        */
       kind: "feature" | "bug" | "improvement" | "refactor" | "chore";
@@ -2503,7 +2614,7 @@ export interface components {
        * @description The first step that is not done, counted from 1
        */
       current_step?: number | null;
-      /** @description Who does it now, or did it last */
+      /** @description Who is doing it, or did it last */
       actor: string;
       /** Format: date-time */
       created_at: string;
@@ -2511,7 +2622,7 @@ export interface components {
       updated_at: string;
       /** Format: date-time */
       done_at?: string | null;
-      /** @description Who was to do it before somebody else claimed it with this very command */
+      /** @description The former assignee, if this command claimed it from somebody else */
       was_assigned_to?: string | null;
     };
     /** @description A step of work. */
@@ -2531,7 +2642,7 @@ export interface components {
       /** @description What is shipped together has the same */
       version: string;
       /**
-       * @description What a change is for its users.
+       * @description What a change means for users.
        * @enum {string}
        */
       kind: "feature" | "bug" | "improvement" | "refactor" | "chore";
@@ -2544,7 +2655,7 @@ export interface components {
       actor: string;
       /** Format: date-time */
       shipped_at: string;
-      /** @description Issues of it that are not closed */
+      /** @description Its issues that are not closed */
       open?: string[];
     };
     /** @description Something that was shipped. */
@@ -2555,7 +2666,7 @@ export interface components {
       /** @description What is shipped together has the same */
       version: string;
       /**
-       * @description What a change is for its users.
+       * @description What a change means for users.
        * @enum {string}
        */
       kind: "feature" | "bug" | "improvement" | "refactor" | "chore";
@@ -2569,7 +2680,7 @@ export interface components {
       /** Format: date-time */
       shipped_at: string;
     };
-    /** @description A text about releases and issues. */
+    /** @description A changelog. */
     ChangelogText: {
       markdown: string;
     };
@@ -2580,15 +2691,15 @@ export interface components {
       };
       /**
        * Format: date-time
-       * @description When any of it was last changed; null if nothing ever was
+       * @description When anything was last changed; null if nothing was
        */
       updatedAt?: string | null;
     };
-    /** @description A learning that was kept. */
+    /** @description A stored learning. */
     Remembered: {
       /** @description The id of a learning, such as `ln-a1b2c3d4`. */
       id: string;
-      /** @description What kind of knowledge it is. */
+      /** @description The kind of a learning. */
       kind: "pattern" | "approach" | "decision" | "gotcha";
       text: string;
       tags?: string[];
@@ -2596,7 +2707,7 @@ export interface components {
       files?: string[];
       /** @description The issue it came from */
       issue_id?: string | null;
-      /** @description The piece of work it came from, by its issue */
+      /** @description The work it came from, by its issue */
       work?: string | null;
       /** @description The session it came from */
       session_id?: string | null;
@@ -2608,18 +2719,18 @@ export interface components {
       impact?: "high" | "medium" | "low";
       /**
        * Format: date-time
-       * @description From when on it no longer holds
+       * @description When it expires
        */
       expires_at?: string | null;
-      /** @description The learning in whose place this one is */
+      /** @description The learning that it replaces */
       supersedes?: string | null;
       /**
        * Format: int64
-       * @description How often it was told: 1 and one more each time that somebody found out the same
+       * @description How often it was remembered: 1, and one more for each merged duplicate
        * @default 1
        */
       revision?: number;
-      /** @description What the work was worth that it came from */
+      /** @description The value of the work it came from */
       value?: components["schemas"]["Worth"] | null;
       /** @description The issue of another tracker */
       linear_id?: string | null;
@@ -2630,10 +2741,10 @@ export interface components {
       updated_at: string;
       /**
        * Format: date-time
-       * @description When somebody last said that it still holds
+       * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
-      /** @description True if it was there already and was told again; else absent */
+      /** @description True if it was merged into an existing learning; else absent */
       merged?: boolean;
       /**
        * Format: int64
@@ -2645,7 +2756,7 @@ export interface components {
     Hit: {
       /** @description The id of a learning, such as `ln-a1b2c3d4`. */
       id: string;
-      /** @description What kind of knowledge it is. */
+      /** @description The kind of a learning. */
       kind: "pattern" | "approach" | "decision" | "gotcha";
       text: string;
       tags?: string[];
@@ -2653,7 +2764,7 @@ export interface components {
       files?: string[];
       /** @description The issue it came from */
       issue_id?: string | null;
-      /** @description The piece of work it came from, by its issue */
+      /** @description The work it came from, by its issue */
       work?: string | null;
       /** @description The session it came from */
       session_id?: string | null;
@@ -2665,18 +2776,18 @@ export interface components {
       impact?: "high" | "medium" | "low";
       /**
        * Format: date-time
-       * @description From when on it no longer holds
+       * @description When it expires
        */
       expires_at?: string | null;
-      /** @description The learning in whose place this one is */
+      /** @description The learning that it replaces */
       supersedes?: string | null;
       /**
        * Format: int64
-       * @description How often it was told: 1 and one more each time that somebody found out the same
+       * @description How often it was remembered: 1, and one more for each merged duplicate
        * @default 1
        */
       revision?: number;
-      /** @description What the work was worth that it came from */
+      /** @description The value of the work it came from */
       value?: components["schemas"]["Worth"] | null;
       /** @description The issue of another tracker */
       linear_id?: string | null;
@@ -2687,12 +2798,12 @@ export interface components {
       updated_at: string;
       /**
        * Format: date-time
-       * @description When somebody last said that it still holds
+       * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
       /**
        * Format: int64
-       * @description How well it fits; only for comparison with others of the same answer
+       * @description Its score; comparable only within the same answer
        */
       score: number;
       /** @description True if the text was cut to fit the budget; else absent */
@@ -2702,7 +2813,7 @@ export interface components {
     Shown: {
       /** @description The id of a learning, such as `ln-a1b2c3d4`. */
       id: string;
-      /** @description What kind of knowledge it is. */
+      /** @description The kind of a learning. */
       kind: "pattern" | "approach" | "decision" | "gotcha";
       text: string;
       tags?: string[];
@@ -2710,7 +2821,7 @@ export interface components {
       files?: string[];
       /** @description The issue it came from */
       issue_id?: string | null;
-      /** @description The piece of work it came from, by its issue */
+      /** @description The work it came from, by its issue */
       work?: string | null;
       /** @description The session it came from */
       session_id?: string | null;
@@ -2722,18 +2833,18 @@ export interface components {
       impact?: "high" | "medium" | "low";
       /**
        * Format: date-time
-       * @description From when on it no longer holds
+       * @description When it expires
        */
       expires_at?: string | null;
-      /** @description The learning in whose place this one is */
+      /** @description The learning that it replaces */
       supersedes?: string | null;
       /**
        * Format: int64
-       * @description How often it was told: 1 and one more each time that somebody found out the same
+       * @description How often it was remembered: 1, and one more for each merged duplicate
        * @default 1
        */
       revision?: number;
-      /** @description What the work was worth that it came from */
+      /** @description The value of the work it came from */
       value?: components["schemas"]["Worth"] | null;
       /** @description The issue of another tracker */
       linear_id?: string | null;
@@ -2744,13 +2855,13 @@ export interface components {
       updated_at: string;
       /**
        * Format: date-time
-       * @description When somebody last said that it still holds
+       * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
-      /** @description The learning that is in its place */
+      /** @description The learning that replaced it */
       superseded_by?: string | null;
     };
-    /** @description A learning that is gone. */
+    /** @description A deleted learning. */
     Forgotten: {
       /** @description Always `deleted` */
       status: string;
@@ -2762,49 +2873,49 @@ export interface components {
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a loop makes.
+       * @description The type of a loop, by what it produces.
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The loop that must be complete before this one can run */
       parent_id?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue_id?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
       /**
-       * @description What came of it
+       * @description The files it produced
        * @default []
        */
       output_artifacts?: string[];
       prompt_path: string;
-      /** @description Says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
       /** Format: uint32 */
       max_iterations: number;
       worktree: string;
       /**
        * Format: uint32
-       * @description How many iterations were begun
+       * @description How many iterations were started
        */
       iteration: number;
       /** @description The status of a loop. */
       status: ("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated";
       /**
-       * @description How far it is, in words
+       * @description Its progress, in words
        * @default
        */
       progress?: string;
       /**
-       * @description Whatever its prompts need, typed by whoever made it
+       * @description Values for its prompts: any JSON
        * @default null
        */
       context?: unknown;
-      /** @description Why it is where it stands, if somebody said so */
+      /** @description Why it has its status, if given */
       reason?: string | null;
-      /** @description Who runs it, or ran it last */
+      /** @description The actor that runs it, or ran it last */
       holder?: string | null;
-      /** @description The machine that it runs on */
+      /** @description The machine that runs it */
       host?: string | null;
       /**
        * Format: int64
@@ -2813,7 +2924,7 @@ export interface components {
       pid?: number | null;
       /**
        * Format: int64
-       * @description Its place among those that can be claimed; absent if it can not be
+       * @description Its position among the loops that can be claimed; absent if it cannot be claimed
        */
       runnable?: number | null;
       /** Format: date-time */
@@ -2838,11 +2949,11 @@ export interface components {
       /** @description What it holds, two hexadecimal digits a byte, if that is no text */
       hex?: string | null;
     };
-    /** @description What became of the files of a loop. */
+    /** @description The result of importing files of a loop. */
     TakenFiles: {
       /** @description `imported`, `here` or `clash`, for each part */
       outcomes: ("imported" | "updated" | "here" | "changed" | "clash" | "deleted" | "refused")[];
-      /** @description Why none of them was kept */
+      /** @description Why none of them was stored */
       no_directory?: string | null;
     };
     /** @description A loop in a tree: below the one before it that has a smaller depth. */
@@ -2852,49 +2963,49 @@ export interface components {
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a loop makes.
+       * @description The type of a loop, by what it produces.
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The loop that must be complete before this one can run */
       parent_id?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue_id?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
       /**
-       * @description What came of it
+       * @description The files it produced
        * @default []
        */
       output_artifacts?: string[];
       prompt_path: string;
-      /** @description Says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
       /** Format: uint32 */
       max_iterations: number;
       worktree: string;
       /**
        * Format: uint32
-       * @description How many iterations were begun
+       * @description How many iterations were started
        */
       iteration: number;
       /** @description The status of a loop. */
       status: ("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated";
       /**
-       * @description How far it is, in words
+       * @description Its progress, in words
        * @default
        */
       progress?: string;
       /**
-       * @description Whatever its prompts need, typed by whoever made it
+       * @description Values for its prompts: any JSON
        * @default null
        */
       context?: unknown;
-      /** @description Why it is where it stands, if somebody said so */
+      /** @description Why it has its status, if given */
       reason?: string | null;
-      /** @description Who runs it, or ran it last */
+      /** @description The actor that runs it, or ran it last */
       holder?: string | null;
-      /** @description The machine that it runs on */
+      /** @description The machine that runs it */
       host?: string | null;
       /**
        * Format: int64
@@ -2903,7 +3014,7 @@ export interface components {
       pid?: number | null;
       /**
        * Format: int64
-       * @description Its place among those that can be claimed; absent if it can not be
+       * @description Its position among the loops that can be claimed; absent if it cannot be claimed
        */
       runnable?: number | null;
       /** Format: date-time */
@@ -2930,49 +3041,49 @@ export interface components {
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a loop makes.
+       * @description The type of a loop, by what it produces.
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The loop that must be complete before this one can run */
       parent_id?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue_id?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
       /**
-       * @description What came of it
+       * @description The files it produced
        * @default []
        */
       output_artifacts?: string[];
       prompt_path: string;
-      /** @description Says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
       /** Format: uint32 */
       max_iterations: number;
       worktree: string;
       /**
        * Format: uint32
-       * @description How many iterations were begun
+       * @description How many iterations were started
        */
       iteration: number;
       /** @description The status of a loop. */
       status: ("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated";
       /**
-       * @description How far it is, in words
+       * @description Its progress, in words
        * @default
        */
       progress?: string;
       /**
-       * @description Whatever its prompts need, typed by whoever made it
+       * @description Values for its prompts: any JSON
        * @default null
        */
       context?: unknown;
-      /** @description Why it is where it stands, if somebody said so */
+      /** @description Why it has its status, if given */
       reason?: string | null;
-      /** @description Who runs it, or ran it last */
+      /** @description The actor that runs it, or ran it last */
       holder?: string | null;
-      /** @description The machine that it runs on */
+      /** @description The machine that runs it */
       host?: string | null;
       /**
        * Format: int64
@@ -2981,7 +3092,7 @@ export interface components {
       pid?: number | null;
       /**
        * Format: int64
-       * @description Its place among those that can be claimed; absent if it can not be
+       * @description Its position among the loops that can be claimed; absent if it cannot be claimed
        */
       runnable?: number | null;
       /** Format: date-time */
@@ -2992,84 +3103,84 @@ export interface components {
       archived_at?: string | null;
       /** @description The directory of the iteration, where the store has files */
       directory?: string | null;
-      /** @description Why there is none, and what was not kept */
+      /** @description Why there is none, and which files were not stored */
       no_directory?: string | null;
     };
     /** @description Create a loop; it can be claimed once its parent is complete */
     Create: {
       /**
-       * @description What it makes
+       * @description Its type
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The file with its prompt */
       prompt_path: string;
-      /** @description What says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
-      /** @description The loop that must be complete before */
+      /** @description The loop that must be complete first */
       parent?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue?: string | null;
       /**
        * Format: uint32
-       * @description Most iterations [default: 100]
+       * @description The most iterations [default: 100]
        */
       max_iterations?: number | null;
-      /** @description Where its work is done [default: worktrees/ID] */
+      /** @description Its worktree [default: worktrees/ID] */
       worktree?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
-      /** @description Whatever its prompts need: any JSON */
+      /** @description Values for its prompts: any JSON */
       context?: unknown;
     };
-    /** @description A loop that is complete, and those that follow from it. */
+    /** @description A complete loop and its new children. */
     Approved: {
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a loop makes.
+       * @description The type of a loop, by what it produces.
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The loop that must be complete before this one can run */
       parent_id?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue_id?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
       /**
-       * @description What came of it
+       * @description The files it produced
        * @default []
        */
       output_artifacts?: string[];
       prompt_path: string;
-      /** @description Says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
       /** Format: uint32 */
       max_iterations: number;
       worktree: string;
       /**
        * Format: uint32
-       * @description How many iterations were begun
+       * @description How many iterations were started
        */
       iteration: number;
       /** @description The status of a loop. */
       status: ("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated";
       /**
-       * @description How far it is, in words
+       * @description Its progress, in words
        * @default
        */
       progress?: string;
       /**
-       * @description Whatever its prompts need, typed by whoever made it
+       * @description Values for its prompts: any JSON
        * @default null
        */
       context?: unknown;
-      /** @description Why it is where it stands, if somebody said so */
+      /** @description Why it has its status, if given */
       reason?: string | null;
-      /** @description Who runs it, or ran it last */
+      /** @description The actor that runs it, or ran it last */
       holder?: string | null;
-      /** @description The machine that it runs on */
+      /** @description The machine that runs it */
       host?: string | null;
       /**
        * Format: int64
@@ -3078,7 +3189,7 @@ export interface components {
       pid?: number | null;
       /**
        * Format: int64
-       * @description Its place among those that can be claimed; absent if it can not be
+       * @description Its position among the loops that can be claimed; absent if it cannot be claimed
        */
       runnable?: number | null;
       /** Format: date-time */
@@ -3089,54 +3200,54 @@ export interface components {
       archived_at?: string | null;
       children: components["schemas"]["Loop"][];
     };
-    /** @description A loop that no longer holds. */
+    /** @description An invalidated loop. */
     Invalidated: {
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a loop makes.
+       * @description The type of a loop, by what it produces.
        * @enum {string}
        */
       loop_type: "plan" | "spec" | "phase" | "code";
       /** @description The loop that must be complete before this one can run */
       parent_id?: string | null;
-      /** @description The issue that it works on */
+      /** @description Its issue */
       issue_id?: string | null;
-      /** @description What it begins with */
+      /** @description The artifact it starts from */
       input_artifact?: string | null;
       /**
-       * @description What came of it
+       * @description The files it produced
        * @default []
        */
       output_artifacts?: string[];
       prompt_path: string;
-      /** @description Says with its exit code whether an iteration was good */
+      /** @description The command whose exit code says whether an iteration is valid */
       validation_command: string;
       /** Format: uint32 */
       max_iterations: number;
       worktree: string;
       /**
        * Format: uint32
-       * @description How many iterations were begun
+       * @description How many iterations were started
        */
       iteration: number;
       /** @description The status of a loop. */
       status: ("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated";
       /**
-       * @description How far it is, in words
+       * @description Its progress, in words
        * @default
        */
       progress?: string;
       /**
-       * @description Whatever its prompts need, typed by whoever made it
+       * @description Values for its prompts: any JSON
        * @default null
        */
       context?: unknown;
-      /** @description Why it is where it stands, if somebody said so */
+      /** @description Why it has its status, if given */
       reason?: string | null;
-      /** @description Who runs it, or ran it last */
+      /** @description The actor that runs it, or ran it last */
       holder?: string | null;
-      /** @description The machine that it runs on */
+      /** @description The machine that runs it */
       host?: string | null;
       /**
        * Format: int64
@@ -3145,7 +3256,7 @@ export interface components {
       pid?: number | null;
       /**
        * Format: int64
-       * @description Its place among those that can be claimed; absent if it can not be
+       * @description Its position among the loops that can be claimed; absent if it cannot be claimed
        */
       runnable?: number | null;
       /** Format: date-time */
@@ -3154,21 +3265,21 @@ export interface components {
       updated_at: string;
       /** Format: date-time */
       archived_at?: string | null;
-      /** @description All that were invalidated with it, itself included */
+      /** @description All invalidated loops, including this one */
       invalidated: string[];
-      /** @description What was sent to those that were under way, if any were */
+      /** @description The signal that was sent to running loops, if any */
       signal?: components["schemas"]["Signal"] | null;
     };
-    /** @description A signal, and how far it was heard. */
+    /** @description A signal, and how many recipients have acknowledged it. */
     Signal: {
       /** @description The id of a signal, such as `sg-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a signal asks for.
+       * @description The type of a signal.
        * @enum {string}
        */
       signal_type: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate";
-      /** @description The loop that it comes from */
+      /** @description The loop that sent it */
       source_loop?: string | null;
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       target_loop?: string | null;
@@ -3176,12 +3287,12 @@ export interface components {
       target_agent?: string | null;
       /** @description The id of a run, such as `run-a1b2c3d4`. */
       target_run?: string | null;
-      /** @description What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
+      /** @description The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
       target_selector?: string | null;
       /** @default  */
       reason?: string;
       payload?: unknown;
-      /** @description Who sent it */
+      /** @description The actor that sent it */
       actor: string;
       /** Format: int64 */
       recipient_count: number;
@@ -3195,16 +3306,16 @@ export interface components {
        */
       acknowledged_at?: string | null;
     };
-    /** @description A signal that was sent. */
+    /** @description A sent signal. */
     Sent: {
       /** @description The id of a signal, such as `sg-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a signal asks for.
+       * @description The type of a signal.
        * @enum {string}
        */
       signal_type: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate";
-      /** @description The loop that it comes from */
+      /** @description The loop that sent it */
       source_loop?: string | null;
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       target_loop?: string | null;
@@ -3212,12 +3323,12 @@ export interface components {
       target_agent?: string | null;
       /** @description The id of a run, such as `run-a1b2c3d4`. */
       target_run?: string | null;
-      /** @description What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
+      /** @description The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
       target_selector?: string | null;
       /** @default  */
       reason?: string;
       payload?: unknown;
-      /** @description Who sent it */
+      /** @description The actor that sent it */
       actor: string;
       /** Format: int64 */
       recipient_count: number;
@@ -3230,7 +3341,7 @@ export interface components {
        * @description When the last of them acknowledged it
        */
       acknowledged_at?: string | null;
-      /** @description Who is to acknowledge it */
+      /** @description Who must acknowledge it */
       recipients: string[];
     };
     /** @description A signal, and who has not acknowledged it. */
@@ -3238,11 +3349,11 @@ export interface components {
       /** @description The id of a signal, such as `sg-a1b2c3d4`. */
       id: string;
       /**
-       * @description What a signal asks for.
+       * @description The type of a signal.
        * @enum {string}
        */
       signal_type: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate";
-      /** @description The loop that it comes from */
+      /** @description The loop that sent it */
       source_loop?: string | null;
       /** @description The id of a loop, such as `lp-a1b2c3d4`. */
       target_loop?: string | null;
@@ -3250,12 +3361,12 @@ export interface components {
       target_agent?: string | null;
       /** @description The id of a run, such as `run-a1b2c3d4`. */
       target_run?: string | null;
-      /** @description What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
+      /** @description The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S` */
       target_selector?: string | null;
       /** @default  */
       reason?: string;
       payload?: unknown;
-      /** @description Who sent it */
+      /** @description The actor that sent it */
       actor: string;
       /** Format: int64 */
       recipient_count: number;
@@ -3270,18 +3381,18 @@ export interface components {
       acknowledged_at?: string | null;
       missing: string[];
     };
-    /** @description What a recipient now has of a signal. */
+    /** @description The receipt of a recipient. */
     Acked: {
       /** @description The id of a signal, such as `sg-a1b2c3d4`. */
       signal_id: string;
       /**
-       * @description What a signal asks for.
+       * @description The type of a signal.
        * @enum {string}
        */
       signal_type: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate";
       recipient: string;
       /**
-       * @description What can be sent a signal.
+       * @description The kinds of recipients.
        * @enum {string}
        */
       recipient_kind: "loop" | "agent" | "run";
@@ -3289,15 +3400,15 @@ export interface components {
       created_at: string;
       /** Format: date-time */
       acknowledged_at?: string | null;
-      /** @description Who said so */
+      /** @description The actor that acknowledged it */
       acknowledged_by?: string | null;
       /**
        * Format: int64
-       * @description How many have not acknowledged it
+       * @description How many recipients have not acknowledged it
        */
       missing_count: number;
     };
-    /** @description Signals that are gone. */
+    /** @description Deleted signals. */
     Pruned: {
       ids: string[];
     };
@@ -3318,7 +3429,7 @@ export interface components {
       /** @description The secret that renews and releases the lock; only in the answer to acquire */
       token?: string | null;
     };
-    /** @description What an agent should know before it goes on. */
+    /** @description What an agent needs to know to continue. */
     Briefing: {
       sections: components["schemas"]["Section"][];
     };
@@ -3329,13 +3440,13 @@ export interface components {
       lines: components["schemas"]["Line"][];
       /**
        * Format: uint
-       * @description How many more there would have been
+       * @description How many lines were left out
        */
       more?: number;
     };
-    /** @description One thing that a section tells. */
+    /** @description One line of a section. */
     Line: {
-      /** @description What it is about */
+      /** @description Its subject */
       id?: string | null;
       text: string;
     };
@@ -3346,7 +3457,7 @@ export interface components {
       entries: components["schemas"]["Sent2"][];
       /** @description Where the next page begins */
       cursor: string;
-      /** @description Whether there is more to be had at once */
+      /** @description Whether another page is available now */
       more: boolean;
       /**
        * Format: int64
@@ -3368,7 +3479,7 @@ export interface components {
       base?: string | null;
     };
     /** @description The sync state between two stores. */
-    Progress2: {
+    Progress: {
       /**
        * @description The other store
        * @default
@@ -3512,7 +3623,7 @@ export interface components {
        * @enum {string}
        */
       priority: "p0" | "p1" | "p2" | "p3";
-      /** @description Whether it is over; work that is done closes its issue by itself */
+      /** @description Whether it is closed; finished work closes its issue by itself */
       closed?: boolean;
       close_reason?: string | null;
       /** Format: date-time */
@@ -3523,7 +3634,7 @@ export interface components {
       closed_at?: string | null;
       /** @description The spec that it implements */
       spec?: string | null;
-      /** @description What was done about it */
+      /** @description The work on it */
       work?: components["schemas"]["GivenWork"] | null;
       origin: components["schemas"]["Origin"];
     } | {
@@ -3534,11 +3645,11 @@ export interface components {
       name: string;
       version: string;
       /**
-       * @description What it is for its users
+       * @description What it means for users
        * @enum {string}
        */
       release_kind: "feature" | "bug" | "improvement" | "refactor" | "chore";
-      /** @description What was done in it, as far as it is here */
+      /** @description Its issues, as far as they exist here */
       issues?: string[];
       notes?: string | null;
       /** Format: date-time */
@@ -3547,7 +3658,7 @@ export interface components {
     } | {
       /** @constant */
       kind: "learning";
-      /** @description What kind of knowledge it is. */
+      /** @description The kind of a learning. */
       learning_kind: "pattern" | "approach" | "decision" | "gotcha";
       text: string;
       tags?: string[];
@@ -3560,13 +3671,13 @@ export interface components {
       impact?: "high" | "medium" | "low";
       value?: components["schemas"]["Worth"] | null;
       linear_id?: string | null;
-      /** @description The task it came from, by the id that the other tool gave it */
+      /** @description The task it came from, by its id in the other tool */
       task?: string | null;
       /** Format: date-time */
       at?: string | null;
-      /** @description What the other tool calls it */
+      /** @description Its name in the other tool */
       name?: string | null;
-      /** @description What the other tool calls the learning in whose place this one is; it comes before, in the same request */
+      /** @description The learning that it replaces, by its name in the other tool; that comes earlier in the same request */
       supersedes?: string | null;
       origin: components["schemas"]["Origin"];
     } | {
@@ -3586,7 +3697,7 @@ export interface components {
       issue_id: string;
       /**
        * Format: uint32
-       * @description How many of the same came before it
+       * @description How many equal events came before it
        * @default 0
        */
       again?: number;
@@ -3609,7 +3720,7 @@ export interface components {
     /** @description Work on an issue. */
     GivenWork: {
       /**
-       * @description What a change is for its users.
+       * @description What a change means for users.
        * @enum {string}
        */
       kind: "feature" | "bug" | "improvement" | "refactor" | "chore";
@@ -3623,13 +3734,13 @@ export interface components {
       /** Format: date-time */
       started_at?: string | null;
     };
-    /** @description Where a record comes from, and what of it has no place. */
+    /** @description Where a record comes from, and its fields without a place here. */
     Origin: {
-      /** @description The file, by its path in the directory of the tool */
+      /** @description The path of its file in the directory of the tool */
       file: string;
-      /** @description Tells whether the record has changed since it was taken in */
+      /** @description A hash that shows whether the record has changed since its import */
       hash: string;
-      /** @description Fields that have no place */
+      /** @description Fields without a place here */
       fields?: {
         [key: string]: unknown;
       };
@@ -3638,19 +3749,205 @@ export interface components {
         [key: string]: unknown;
       }[];
     };
-    /** @description What became of a record. */
+    /** @description The outcome for a record. */
     Told: {
-      /** @description What became of a record. */
+      /** @description The outcome for a record. */
       outcome: "imported" | "updated" | "here" | "changed" | "clash" | "deleted" | "refused";
-      /** @description The id under which it is here */
+      /** @description Its id in this store */
       id?: string | null;
-      /** @description What there is to say about it */
+      /** @description Why, if it was not imported unchanged */
       reason?: string | null;
       /**
        * Format: int64
        * @description How many secrets were replaced
        */
       redactions?: number;
+    };
+    /** @description How far a transcript was read. */
+    ReadPosition: {
+      /**
+       * Format: uint64
+       * @description In bytes of the text, uncompressed
+       */
+      bytes: number;
+      /**
+       * Format: uint64
+       * @description In lines or messages
+       */
+      lines: number;
+      /**
+       * @description A hash of what comes before, to notice that it was written anew
+       * @default
+       */
+      tail?: string;
+    };
+    /** @description What one agent said in a part of a transcript. */
+    TranscriptAgent: {
+      /** @description The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form. */
+      id: string;
+      /** @description The types of agents that can be created. */
+      type: "user" | "cron" | "system" | "subagent" | "app" | "permanent";
+      /** @description What the conversation is called */
+      name?: string | null;
+      /** @description The agent it worked for */
+      parent_id?: string | null;
+      /**
+       * @description What the software says about itself and where it runs, such as its branch; added to what is known
+       * @default {}
+       */
+      descriptor?: {
+        [key: string]: unknown;
+      };
+      /** @description What the software calls the conversation */
+      inference_session_id?: string | null;
+      /**
+       * @description What goes on in the session that is active
+       * @default []
+       */
+      entries?: components["schemas"]["NewEntry"][];
+      /**
+       * @description The sessions that follow
+       * @default []
+       */
+      sessions?: components["schemas"]["ImportedSession"][];
+      /**
+       * Format: date-time
+       * @description When the first and the last of it was said
+       */
+      first_at?: string | null;
+      /** Format: date-time */
+      last_at?: string | null;
+    };
+    /** @description What became of a part of a transcript. */
+    TranscriptImport: {
+      /** @description The agents that were not here before */
+      agents: string[];
+      /**
+       * Format: int64
+       * @description How many sessions were opened
+       */
+      sessions: number;
+      /** Format: int64 */
+      entries: number;
+      /**
+       * Format: int64
+       * @description How many messages had been counted in another session already
+       */
+      repeated: number;
+      /** @description The issues that its sessions are about */
+      issues: string[];
+      /**
+       * Format: int64
+       * @description How many secrets were replaced
+       */
+      redactions: number;
+      /** @description Agents that were deleted here, and so did not come back */
+      deleted?: string[];
+    };
+    /** @description Something that a tracker has. */
+    TrackerItem: {
+      /** @constant */
+      kind: "issue";
+      /** @description Its id here, the same at every import */
+      id: string;
+      /** @description What identifies it there */
+      key: string;
+      title: string;
+      description?: string | null;
+      /** @description What kind of issue it is; never changes. */
+      issue_type: "bug" | "task" | "test" | "chore";
+      /**
+       * @description Where an issue stands.
+       * @enum {string}
+       */
+      status: "open" | "in_progress" | "closed";
+      /**
+       * @description How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low.
+       * @enum {string}
+       */
+      priority: "p0" | "p1" | "p2" | "p3";
+      spec?: string | null;
+      assignee?: string | null;
+      labels?: string[];
+      /** Format: date */
+      due?: string | null;
+      /** Format: date */
+      defer?: string | null;
+      estimate?: string | null;
+      acceptance?: components["schemas"]["Criterion"][];
+      /** @description The issue that it is a part of */
+      parent?: string | null;
+      /** @description The issues that must be closed first */
+      deps?: string[];
+      links?: components["schemas"]["Link"][];
+      /** @description Where else it is known */
+      refs?: string[];
+      comments?: components["schemas"]["TrackerComment"][];
+      /** Format: date-time */
+      created_at?: string | null;
+      /** Format: date-time */
+      updated_at?: string | null;
+      /** Format: date-time */
+      closed_at?: string | null;
+      close_reason?: string | null;
+      /** @description Fields that have no place here, or that the tracker writes in another way */
+      raw?: {
+        [key: string]: unknown;
+      };
+    } | {
+      /** @constant */
+      kind: "memory";
+      key: string;
+      text: string;
+      /** @description Fields that have no place here */
+      raw?: {
+        [key: string]: unknown;
+      };
+    } | {
+      /** @constant */
+      kind: "tombstone";
+      /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
+      id: string;
+      /** @description As the tracker wrote it */
+      line: string;
+    };
+    /** @description What somebody said there about an issue. */
+    TrackerComment: {
+      /** @description What identifies it there; empty if nothing does */
+      key?: string;
+      author?: string | null;
+      text: string;
+      /** Format: date-time */
+      at?: string | null;
+      /** @description Fields that have no place here, or that the tracker writes in another way */
+      raw?: {
+        [key: string]: unknown;
+      };
+    };
+    /** @description What an import did with an item. */
+    ImportedItem: {
+      /** @description What an import did with an item. */
+      outcome: "created" | "updated" | "unchanged" | "skipped";
+      /** @description Its id here */
+      id: string;
+      /** @description What of it could not be imported, and why */
+      problems?: string[];
+      /** @description The issues that it refers to and that are not here */
+      missing?: string[];
+      /**
+       * Format: int64
+       * @description How many secrets were replaced
+       */
+      redactions?: number;
+    };
+    /** @description An issue with all that belongs to it. */
+    WholeIssue: {
+      issue: components["schemas"]["Issue"];
+      /** @description The issues that must be closed first */
+      deps: string[];
+      comments: components["schemas"]["Comment"][];
+      /** @description Where else it is known */
+      refs: string[];
     };
   };
   responses: {
@@ -3666,6 +3963,8 @@ export interface operations {
   "issue.list": {
     parameters: {
       query?: {
+        /** @description Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME */
+        q?: string | null;
         /** @description Only those with this status */
         status?: "open" | "in_progress" | "closed" | null;
         /** @description Only those with this priority */
@@ -3676,8 +3975,14 @@ export interface operations {
         issue_type?: ("bug" | "task" | "test" | "chore") | null;
         /** @description Only those of this spec */
         spec?: string | null;
-        /** @description In which order */
-        sort?: ("priority" | "created_at" | "updated_at" | "status" | "title" | "impact") | null;
+        /** @description Only those with this label; may be given again */
+        labels?: string[];
+        /** @description Only those that are parts of this issue, or parts of its parts */
+        parent?: string | null;
+        /** @description Only those that are due before today and not closed */
+        overdue?: boolean;
+        /** @description In which order; also field.NAME, by a custom field */
+        sort?: (("priority" | "created_at" | "updated_at" | "status" | "title" | "due" | "estimate" | "impact") | string) | null;
         /** @description At most this many */
         limit?: number | null;
       };
@@ -3849,10 +4154,15 @@ export interface operations {
           refs?: string[];
           /** @description Claim it: fails unless it is open */
           claim?: boolean;
-          /** @description Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d */
+          /** @description Let the claim expire unless renewed: 30s, 15m, 12h, 1d */
           ttl?: string | null;
           /** @description Give it back: open, without assignee */
           unclaim?: boolean;
+          /**
+           * Format: date-time
+           * @description Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict otherwise
+           */
+          if_updated_at?: string | null;
           /** @description Change status or assignee even if another holds the claim */
           force?: boolean;
         };
@@ -3883,7 +4193,7 @@ export interface operations {
           reason?: string | null;
           /** @description The issue that says the same; links to it */
           duplicate_of?: string | null;
-          /** @description Close it whatever its status, its children and criteria, and whoever holds it */
+          /** @description Close it whatever its status, its children and criteria, and and even if another holds it */
           force?: boolean;
         };
       };
@@ -4012,6 +4322,8 @@ export interface operations {
   "issue.ready": {
     parameters: {
       query?: {
+        /** @description Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME */
+        q?: string | null;
         /** @description Only those with this priority */
         priority?: "p0" | "p1" | "p2" | "p3" | null;
         /** @description Only those of this assignee; an empty name means unassigned */
@@ -4020,8 +4332,12 @@ export interface operations {
         issue_type?: ("bug" | "task" | "test" | "chore") | null;
         /** @description Only those of this spec */
         spec?: string | null;
-        /** @description In which order [default: priority] */
-        sort?: ("priority" | "created_at" | "updated_at" | "status" | "title" | "impact") | null;
+        /** @description Only those with this label; may be given again */
+        labels?: string[];
+        /** @description Only those that are parts of this issue, or parts of its parts */
+        parent?: string | null;
+        /** @description In which order; also field.NAME, by a custom field [default: priority] */
+        sort?: (("priority" | "created_at" | "updated_at" | "status" | "title" | "due" | "estimate" | "impact") | string) | null;
         /** @description At most this many */
         limit?: number | null;
       };
@@ -4041,6 +4357,8 @@ export interface operations {
   "issue.blocked": {
     parameters: {
       query?: {
+        /** @description Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME */
+        q?: string | null;
         /** @description Only those with this status */
         status?: "open" | "in_progress" | "closed" | null;
         /** @description Only those with this priority */
@@ -4049,6 +4367,10 @@ export interface operations {
         assignee?: string | null;
         /** @description Only those of this type */
         issue_type?: ("bug" | "task" | "test" | "chore") | null;
+        /** @description Only those with this label; may be given again */
+        labels?: string[];
+        /** @description Only those that are parts of this issue, or parts of its parts */
+        parent?: string | null;
         /** @description At most this many */
         limit?: number | null;
       };
@@ -4068,7 +4390,7 @@ export interface operations {
   "issue.search": {
     parameters: {
       query: {
-        /** @description The text, taken literally */
+        /** @description A text, taken literally; or a query: label:auth p<=1 words "exact phrase"; or a view: @NAME */
         q: string;
         /** @description Only those with this status */
         status?: "open" | "in_progress" | "closed" | null;
@@ -4078,6 +4400,10 @@ export interface operations {
         assignee?: string | null;
         /** @description Only those of this type */
         issue_type?: ("bug" | "task" | "test" | "chore") | null;
+        /** @description Only those with this label; may be given again */
+        labels?: string[];
+        /** @description Only those that are parts of this issue, or parts of its parts */
+        parent?: string | null;
         /** @description At most this many */
         limit?: number | null;
       };
@@ -4097,6 +4423,8 @@ export interface operations {
   "issue.count": {
     parameters: {
       query?: {
+        /** @description Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME */
+        q?: string | null;
         /** @description By status */
         by_status?: boolean;
         /** @description By priority */
@@ -4105,6 +4433,10 @@ export interface operations {
         by_issue_type?: boolean;
         /** @description By assignee */
         by_assignee?: boolean;
+        /** @description Only those with this label; may be given again */
+        labels?: string[];
+        /** @description Only those that are parts of this issue, or parts of its parts */
+        parent?: string | null;
       };
       path?: never;
     };
@@ -4170,7 +4502,7 @@ export interface operations {
         "application/json": {
           /** @description Only issues that match this query */
           q?: string | null;
-          /** @description Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d */
+          /** @description Let the claim expire unless renewed: 30s, 15m, 12h, 1d */
           ttl?: string | null;
         };
       };
@@ -4300,10 +4632,70 @@ export interface operations {
       default: components["responses"]["Error"];
     };
   };
+  "view.list": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["View"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "view.save": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description What to call it; pn ls @NAME uses it */
+          name: string;
+          /** @description The query: 'status:open label:auth due<+7d' */
+          query: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["View"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "view.remove": {
+    parameters: {
+      query?: never;
+      path: {
+        /** @description Its name */
+        name: string;
+      };
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["View"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
   "issue.trace": {
     parameters: {
       query?: {
-        /** @description At most this many entries, the last ones; totals count all [default: 500] */
+        /** @description At most this many of the last entries; totals count all [default: 500] */
         limit?: number | null;
       };
       path: {
@@ -4317,6 +4709,29 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Trace"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  cost: {
+    parameters: {
+      query?: {
+        /** @description What to group by [default: model] */
+        by?: "issue" | "agent" | "run" | "session" | "model" | "day" | null;
+        /** @description From when on: how long ago, or a time */
+        since?: string | null;
+        /** @description Only sessions about this issue, and those of its runs */
+        issue?: string | null;
+      };
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["CostReport"];
         };
       };
       default: components["responses"]["Error"];
@@ -4405,9 +4820,9 @@ export interface operations {
   "triage.diff": {
     parameters: {
       query: {
-        /** @description From when on: how long ago, or a time */
+        /** @description The start: how long ago, or a time */
         since: string;
-        /** @description Until when: how long ago, or a time [default: now] */
+        /** @description The end: how long ago, or a time [default: now] */
         until?: string | null;
       };
       path?: never;
@@ -4428,7 +4843,7 @@ export interface operations {
       query?: {
         /** @description Only issues whose title or description contains this text */
         q?: string | null;
-        /** @description At most this many, those that hold up the most [default: 60] */
+        /** @description At most this many of those that hold up the most [default: 60] */
         limit?: number | null;
       };
       path?: never;
@@ -4447,9 +4862,9 @@ export interface operations {
   "triage.chart": {
     parameters: {
       query?: {
-        /** @description From when on: how long ago, or a time [default: 30d] */
+        /** @description The start: how long ago, or a time [default: 30d] */
         since?: string | null;
-        /** @description Until when: how long ago, or a time [default: now] */
+        /** @description The end: how long ago, or a time [default: now] */
         until?: string | null;
       };
       path?: never;
@@ -4468,15 +4883,15 @@ export interface operations {
   "event.list": {
     parameters: {
       query?: {
-        /** @description Only what comes after the event with this number; 0 is everything [default: the last 50 events] */
+        /** @description Only events after this number; 0 lists all [default: the last 50 events] */
         after?: number | null;
-        /** @description Only what is about this: an id or the beginning of one, or a kind such as issue, agent or run */
+        /** @description Only events about this: an id or the beginning of one, or a kind such as issue, agent or run */
         subject?: string | null;
         /** @description Only events of this type, such as closed, issue.created or task.*; may be given again */
         type?: string[];
-        /** @description Only what this actor did */
+        /** @description Only events of this actor */
         by?: string | null;
-        /** @description At most this many: the first after --after, else the last */
+        /** @description At most this many: the first ones with --after, else the last ones */
         limit?: number | null;
       };
       path?: never;
@@ -4641,7 +5056,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What to say; - reads it from standard input */
+          /** @description The comment; - reads it from standard input */
           text: string;
         };
       };
@@ -4730,13 +5145,13 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Write nothing; tell whether the files are what an export would write, and fail if they are not */
+          /** @description Write nothing; fail if an export would change the files */
           check?: boolean;
-          /** @description Write the history of issues too, into events.jsonl [default: the setting export.events] */
+          /** @description Export the history of issues too, to events.jsonl [default: the setting export.events] */
           events?: boolean | null;
-          /** @description Leave git's index alone: the files are written, and not staged */
+          /** @description Do not stage the files in git */
           no_stage?: boolean;
-          /** @description The worktree whose files are meant, if it is not the main one */
+          /** @description The worktree with the files, if it is not the main one */
           worktree?: string | null;
         };
       };
@@ -4759,9 +5174,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Make the store what the files are, without whatever else it has; a backup is made before */
+          /** @description Replace the contents of the store with the files, after a backup */
           authoritative?: boolean;
-          /** @description The worktree whose files are meant, if it is not the main one */
+          /** @description The worktree with the files, if it is not the main one */
           worktree?: string | null;
         };
       };
@@ -4806,7 +5221,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Which of the two values is right */
+          /** @description Which value to use */
           take: "kept" | "other";
         };
       };
@@ -4829,9 +5244,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Release every claim without a lease and repair what can be repaired */
+          /** @description Release every claim without a lease, and repair what can be repaired */
           fix?: boolean;
-          /** @description Also rebuild the state from backup and journal, and compare every record of the database with it */
+          /** @description Also rebuild the state from backup and journal, and compare it with every record of the database */
           deep?: boolean;
         };
       };
@@ -4854,9 +5269,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description How old it must be: 12h, 7d [default: the setting gc.older-than, else 7d] */
+          /** @description The minimum age: 12h, 7d [default: the setting gc.older-than, else 7d] */
           older_than?: string | null;
-          /** @description Remove nothing; tell what would be removed */
+          /** @description Only show what would be removed */
           dry_run?: boolean;
         };
       };
@@ -4895,9 +5310,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description The file to make; only where the store is */
+          /** @description The file to create; only on the machine of the store */
           file?: string | null;
-          /** @description Replace the file if it is there */
+          /** @description Replace an existing file */
           force?: boolean;
         };
       };
@@ -4936,9 +5351,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The backup: a file, or the name of one from pn backup --list */
+          /** @description The backup: a file, or a name from pn backup --list */
           file: string;
-          /** @description Also take a backup of another store */
+          /** @description Also restore a backup of another store */
           force?: boolean;
         };
       };
@@ -5012,11 +5427,11 @@ export interface operations {
   "undo.list": {
     parameters: {
       query?: {
-        /** @description Whose operations, in the caller's session [default: the caller's] */
+        /** @description Only operations of this actor, in the caller's session [default: the caller] */
         actor?: string | null;
-        /** @description The operations of everybody, not only of this actor and session */
+        /** @description The operations of everyone, not only of this actor and session */
         any?: boolean;
-        /** @description How many operations to show; 20 unless said otherwise */
+        /** @description How many operations to list [default: 20] */
         limit?: number | null;
       };
       path?: never;
@@ -5040,11 +5455,11 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description The last operation of anybody, not only of this actor and session */
+          /** @description The last operation of anyone, not only of this actor and session */
           any?: boolean;
-          /** @description All that this actor did */
+          /** @description All operations of this actor */
           by?: string | null;
-          /** @description All that was done since then: a duration such as 30m, or a time */
+          /** @description All operations since then: a duration such as 30m, or a time */
           since?: string | null;
           /**
            * Format: int64
@@ -5053,7 +5468,7 @@ export interface operations {
           event?: number | null;
           /** @description Even if another holds the claim on an issue whose state it changes */
           force?: boolean;
-          /** @description Only show what would be taken back */
+          /** @description Only show what would be undone */
           dry_run?: boolean;
         };
       };
@@ -5076,7 +5491,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description The last undo of anybody, not only of this actor and session */
+          /** @description The last undo of anyone, not only of this actor and session */
           any?: boolean;
           /**
            * Format: int64
@@ -5085,7 +5500,7 @@ export interface operations {
           event?: number | null;
           /** @description Even if another holds the claim on an issue whose state it changes */
           force?: boolean;
-          /** @description Only show what would be brought back */
+          /** @description Only show what would be redone */
           dry_run?: boolean;
         };
       };
@@ -5103,7 +5518,7 @@ export interface operations {
   "project.list": {
     parameters: {
       query?: {
-        /** @description Also those that are archived */
+        /** @description Archived ones too */
         all?: boolean;
       };
       path?: never;
@@ -5127,7 +5542,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Its name: part of its address, so a-z, 0-9, -, _ and . */
+          /** @description Its name, which is part of its URL: a-z, 0-9 and the characters . - _ */
           name: string;
         };
       };
@@ -5173,7 +5588,7 @@ export interface operations {
       query?: {
         /** @description Only those of this project */
         project?: string | null;
-        /** @description Also those that have expired or were revoked */
+        /** @description Expired and revoked ones too */
         all?: boolean;
       };
       path?: never;
@@ -5197,13 +5612,13 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description The project it opens */
+          /** @description Its project */
           project?: string | null;
-          /** @description How much its holder may do in the project */
+          /** @description Its role in the project */
           role?: ("viewer" | "agent" | "maintainer" | "admin" | "operator") | null;
-          /** @description Open no project, but manage the projects, tokens and audit of the server */
+          /** @description Allow it to manage the projects, tokens and audit of the server, but to open no project */
           operator?: boolean;
-          /** @description How long it is good for, such as 90d [default: until it is revoked] */
+          /** @description How long it is valid, such as 90d [default: until it is revoked] */
           expires?: string | null;
         };
       };
@@ -5222,7 +5637,7 @@ export interface operations {
     parameters: {
       query?: never;
       path: {
-        /** @description Its id, as pn token list shows it */
+        /** @description Its id; pn token list shows it */
         id: string;
       };
     };
@@ -5244,11 +5659,11 @@ export interface operations {
   "audit.list": {
     parameters: {
       query?: {
-        /** @description Only what concerns this project */
+        /** @description Only entries of this project */
         project?: string | null;
-        /** @description Only what was done with this token */
+        /** @description Only entries of this token */
         token?: string | null;
-        /** @description Only what happened since then: a duration such as 7d, or a time */
+        /** @description Only entries since then: a duration such as 7d, or a time */
         since?: string | null;
         /** @description At most this many */
         limit?: number | null;
@@ -5297,21 +5712,21 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What kind of agent it is */
+          /** @description Its type */
           type: "user" | "cron" | "system" | "subagent" | "app" | "permanent";
-          /** @description What to call it */
+          /** @description Its name */
           name?: string | null;
           /** @description The agent it works for */
           parent?: string | null;
-          /** @description What it is, in words of your own */
+          /** @description A description of it: a JSON object of your own */
           descriptor?: {
             [key: string]: unknown;
           } | null;
-          /** @description What it may do, in words of your own */
+          /** @description Its permissions: a JSON object of your own */
           permissions?: {
             [key: string]: unknown;
           } | null;
-          /** @description What the inference provider calls the conversation */
+          /** @description The inference provider's id of the conversation */
           inference_session_id?: string | null;
           /** @description The issue that the session is about */
           issue_id?: string | null;
@@ -5352,9 +5767,9 @@ export interface operations {
   "agent.delete": {
     parameters: {
       query?: {
-        /** @description Really delete all of it */
+        /** @description Confirm the deletion */
         force?: boolean;
-        /** @description For good: it cannot be undone */
+        /** @description Delete permanently: it cannot be undone */
         purge?: boolean;
       };
       path: {
@@ -5384,21 +5799,21 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description A new name; an empty one takes it away */
+          /** @description A new name; an empty one removes it */
           name?: string | null;
-          /** @description Another descriptor, in place of the one it has */
+          /** @description A new descriptor, replacing the old one */
           descriptor?: {
             [key: string]: unknown;
           } | null;
-          /** @description Other permissions, in place of those it has */
+          /** @description New permissions, replacing the old ones */
           permissions?: {
             [key: string]: unknown;
           } | null;
-          /** @description What its last inference cost; null takes it away */
+          /** @description The tokens of its last inference; null removes them */
           tokens?: {
             [key: string]: unknown;
           } | null;
-          /** @description What all its inferences cost, in place of what it has */
+          /** @description The totals of all its inferences, replacing the old ones */
           stats?: {
             [key: string]: unknown;
           } | null;
@@ -5492,9 +5907,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The id that it has and keeps */
+          /** @description Its id, which it keeps */
           id: string;
-          /** @description Known to this version or not */
+          /** @description Its type, which this version may not know */
           type: string;
           name?: string | null;
           /** @description The agent it worked for */
@@ -5520,9 +5935,9 @@ export interface operations {
           created_at?: string | null;
           /** Format: date-time */
           updated_at?: string | null;
-          /** @description In their order; the last one is active */
+          /** @description In order; the last one is active */
           sessions: components["schemas"]["ImportedSession"][];
-          /** @description Keep secrets as they are */
+          /** @description Do not redact secrets */
           no_redact?: boolean;
         };
       };
@@ -5544,7 +5959,7 @@ export interface operations {
         agent?: string | null;
         /** @description At most this many */
         limit?: number | null;
-        /** @description Also those that are archived */
+        /** @description Archived ones too */
         all?: boolean;
       };
       path?: never;
@@ -5563,7 +5978,7 @@ export interface operations {
   "session.search": {
     parameters: {
       query: {
-        /** @description The text, taken literally */
+        /** @description The text to search for, literally */
         q: string;
         /** @description Only those of this agent */
         agent?: string | null;
@@ -5652,7 +6067,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description How long ago they ended, such as 30d */
+          /** @description The minimum time since their end, such as 30d */
           older_than: string;
           /** @description Only those of this agent */
           agent?: string | null;
@@ -5680,9 +6095,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description What the next session begins with; - reads it from standard input */
+          /** @description The message that opens the next session; - reads it from standard input */
           message?: string | null;
-          /** @description What the inference provider calls the conversation */
+          /** @description The inference provider's id of the conversation */
           inference_session_id?: string | null;
           /** @description The issue that the session is about */
           issue_id?: string | null;
@@ -5712,9 +6127,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What the next session begins with; - reads it from standard input */
+          /** @description The summary that opens the next session; - reads it from standard input */
           summary: string;
-          /** @description What the inference provider calls the conversation */
+          /** @description The inference provider's id of the conversation */
           inference_session_id?: string | null;
           /** @description The issue that the session is about */
           issue_id?: string | null;
@@ -5744,9 +6159,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description In their order */
+          /** @description The entries, in order */
           entries: components["schemas"]["NewEntry"][];
-          /** @description Keep secrets as they are */
+          /** @description Do not redact secrets */
           no_redact?: boolean;
         };
       };
@@ -5764,11 +6179,11 @@ export interface operations {
   "session.history": {
     parameters: {
       query?: {
-        /** @description Of all sessions of the agent */
+        /** @description The entries of all sessions of the agent */
         all?: boolean;
-        /** @description Only those after this number */
+        /** @description Only entries after this number */
         after?: number | null;
-        /** @description Leave out this many of the oldest, of one session */
+        /** @description Skip this many of the oldest entries of a session */
         skip?: number | null;
         /** @description At most this many */
         limit?: number | null;
@@ -5792,7 +6207,7 @@ export interface operations {
   "session.context": {
     parameters: {
       query?: {
-        /** @description Keep what the session began with, and of the rest the newest whole turns that fit; a token is about four bytes */
+        /** @description Keep the opening message, and of the rest the newest whole turns that fit; a token is about four bytes */
         max_tokens?: number | null;
       };
       path: {
@@ -5814,7 +6229,7 @@ export interface operations {
   "repo.list": {
     parameters: {
       query?: {
-        /** @description Only those that come from this address */
+        /** @description Only those with this remote URL */
         remote?: string | null;
         /** @description At most this many */
         limit?: number | null;
@@ -5925,9 +6340,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What to call it */
+          /** @description Its name */
           name: string;
-          /** @description What another system calls it */
+          /** @description Its id in another system */
           external_id?: string | null;
         };
       };
@@ -5945,13 +6360,13 @@ export interface operations {
   "run.list": {
     parameters: {
       query?: {
-        /** @description Only those that stand there */
+        /** @description Only those with this status */
         status?: (("running" | "failed" | "succeeded" | "cancelled") | "created") | null;
-        /** @description Only those that work on this issue */
+        /** @description Only those for this issue */
         issue?: string | null;
         /** @description Only those in this repository */
         repo?: string | null;
-        /** @description Only those that were launched together as this group */
+        /** @description Only those of this group */
         group?: string | null;
         /** @description Only those on this machine */
         host?: string | null;
@@ -5980,41 +6395,41 @@ export interface operations {
       content: {
         "application/json": {
           /**
-           * @description Which repository it takes place in: its id, the beginning of it, or its root [default: the one around the
-           *     current directory]
+           * @description Its repository: the id, the beginning of it, or the root [default: the one that contains the current
+           *     directory]
            */
           repo?: string | null;
           /** @description The agent software and its version, such as claude-code@2.1 */
           harness?: string | null;
           /** @description Where it runs: local, nosandbox, devcontainer, devcontainer:PATH */
           runtime?: string | null;
-          /** @description The workspace of the server that it belongs to */
+          /** @description Its workspace on the server */
           workspace?: string | null;
-          /** @description The issue that it works on */
+          /** @description The issue it works on */
           issue?: string | null;
-          /** @description The session that it holds */
+          /** @description Its session */
           session?: string | null;
-          /** @description What the agent is asked to do; - reads it from standard input */
+          /** @description The prompt of the agent; - reads it from standard input */
           prompt?: string | null;
           /** @description The branch it works on */
           branch?: string | null;
-          /** @description How the work is handed over */
+          /** @description How the work is delivered */
           delivery?: (("branch" | "patch") | "pr") | null;
-          /** @description The directory that it has to itself */
+          /** @description Its private working directory */
           workspace_path?: string | null;
-          /** @description It may not use a browser */
+          /** @description Do not let it use a browser */
           no_browser?: boolean;
           /** @description The profile of its browser */
           browser_profile?: string | null;
-          /** @description The account that it uses at ChatGPT */
+          /** @description Its ChatGPT account */
           chatgpt_username?: string | null;
-          /** @description The workspace that it uses at Codex */
+          /** @description Its Codex workspace */
           codex_workspace?: string | null;
-          /** @description Names and values of your own */
+          /** @description Labels: names and values of your own */
           labels?: {
             [key: string]: string;
           };
-          /** @description The repository as it was found, to be remembered if it is not known */
+          /** @description The repository as detected; added if it is not known */
           seen?: components["schemas"]["Seen"] | null;
           /** @description The program and its arguments */
           command?: string[];
@@ -6023,21 +6438,21 @@ export interface operations {
            * @description How many runs are launched together
            */
           instances?: number | null;
-          /** @description What runs that are launched together have in common */
+          /** @description The group that runs launched together share */
           group?: string | null;
-          /** @description Its command does not run yet */
+          /** @description Its command is not running yet */
           created?: boolean;
-          /** @description Claim the issue for as long as the run renews the lease this often */
+          /** @description Claim the issue, with a lease of this length that the run renews */
           claim?: string | null;
-          /** @description The machine that it runs on */
+          /** @description Its machine */
           host?: string | null;
           /** @description The command's process */
           agent?: components["schemas"]["Process"] | null;
-          /** @description The process that looks after it */
+          /** @description The process that supervises it */
           supervisor?: components["schemas"]["Process"] | null;
-          /** @description The file that its output goes to */
+          /** @description The file for its output */
           log_path?: string | null;
-          /** @description The directory in which its output goes to a file that is called as the run is */
+          /** @description The directory for its output, in a file named after the run */
           log_dir?: string | null;
         };
       };
@@ -6082,13 +6497,13 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Its command runs */
+          /** @description Its command is running */
           started?: boolean;
           /** @description The command's process */
           agent?: components["schemas"]["Process"] | null;
-          /** @description The process that looks after it */
+          /** @description The process that supervises it */
           supervisor?: components["schemas"]["Process"] | null;
-          /** @description The session that it holds */
+          /** @description Its session */
           session?: string | null;
           /**
            * @description A terminal multiplexer.
@@ -6128,7 +6543,7 @@ export interface operations {
           status: ("running" | "failed" | "succeeded" | "cancelled") | "created";
           /**
            * Format: int64
-           * @description What the command returned
+           * @description The exit code of the command
            */
           exit_code?: number | null;
           /**
@@ -6138,9 +6553,9 @@ export interface operations {
           signal?: number | null;
           /** @description Why, in words */
           reason?: string | null;
-          /** @description The command's process, if nobody has told it before */
+          /** @description The command's process, if not yet recorded */
           agent?: components["schemas"]["Process"] | null;
-          /** @description Only if this process is still the one that looks after it */
+          /** @description Only if this process still supervises it */
           if_supervisor?: components["schemas"]["Process"] | null;
         };
       };
@@ -6158,7 +6573,7 @@ export interface operations {
   "run.events": {
     parameters: {
       query?: {
-        /** @description Only what came after the event with this number */
+        /** @description Only events after this number */
         after?: number | null;
         /** @description At most this many */
         limit?: number | null;
@@ -6190,9 +6605,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What happened, in a word of your own such as tool_call */
+          /** @description Its type, a word of your own such as tool_call */
           type: string;
-          /** @description Whatever belongs to it: any JSON */
+          /** @description Its data: any JSON */
           data?: unknown;
         };
       };
@@ -6233,7 +6648,7 @@ export interface operations {
         "application/json": {
           /** @description The agent software and its version, such as claude-code@2.1 */
           harness: string;
-          /** @description An object in words of your own, in place of the one before; none takes it away */
+          /** @description A JSON object of your own, replacing the old one; absent removes it */
           metadata?: {
             [key: string]: unknown;
           } | null;
@@ -6277,7 +6692,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description An object in words of your own, in place of the one before; none takes it away */
+          /** @description A JSON object of your own, replacing the old one; absent removes it */
           metadata?: {
             [key: string]: unknown;
           } | null;
@@ -6297,11 +6712,11 @@ export interface operations {
   "snapshot.list": {
     parameters: {
       query?: {
-        /** @description Only those that were taken for this run */
+        /** @description Only those of this run */
         run?: string | null;
         /** @description Only those of this repository */
         repo?: string | null;
-        /** @description Only those that are kept in this way */
+        /** @description Only those of this provider */
         provider?: ("git" | "copy" | "btrfs" | "zfs" | "overlay") | null;
         /** @description Only those on this machine */
         host?: string | null;
@@ -6331,33 +6746,33 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What it is called, if it has a name already */
+          /** @description Its id, if it has one already */
           id?: string | null;
           /**
            * @description Why it was taken
            * @default manual
            */
           kind?: "manual" | "safety";
-          /** @description What keeps the content of a snapshot. */
+          /** @description How the content of a snapshot is stored. */
           provider: "git" | "copy" | "btrfs" | "zfs" | "overlay";
           /** @description Which repository the tree belongs to: its id, the beginning of it, or its root */
           repo?: string | null;
-          /** @description The repository as it was found, to be remembered if it is not known */
+          /** @description The repository as detected; added if it is not known */
           seen?: components["schemas"]["Seen"] | null;
-          /** @description The run that it was taken for */
+          /** @description The run it was taken for */
           run?: string | null;
           /** @description The machine that has the tree and the content */
           host: string;
           /** @description The tree */
           root: string;
-          /** @description What the provider calls it */
+          /** @description Its name at the provider */
           ref?: string | null;
-          /** @description Where its content can be looked at */
+          /** @description The path of its content */
           path?: string | null;
-          /** @description The snapshot before it */
+          /** @description Its parent snapshot */
           parent?: string | null;
           label?: string | null;
-          /** @description What is known of the content, and what proves it */
+          /** @description Facts about the content, such as its hash */
           metadata?: {
             [key: string]: unknown;
           };
@@ -6423,7 +6838,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The snapshot of what was there before */
+          /** @description The snapshot of the previous state */
           safety: string;
         };
       };
@@ -6441,7 +6856,7 @@ export interface operations {
   "job.list": {
     parameters: {
       query?: {
-        /** @description Only those that stand there */
+        /** @description Only those with this status */
         status?: (("running" | "succeeded" | "failed") | "pending" | "timeout" | "cancelled") | null;
         /** @description Only those of this lane */
         lane?: string | null;
@@ -6481,36 +6896,36 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The lane whose slot it takes: no-net, net, heavy, or one that is set */
+          /** @description Its lane: no-net, net, heavy, or one from the settings */
           lane: string;
-          /** @description The tool that it is a command of [default: the name of the program] */
+          /** @description Its tool [default: the name of the program] */
           tool?: string | null;
-          /** @description The loop that it is a part of */
+          /** @description Its loop */
           loop?: string | null;
-          /** @description The run that it is a part of [default: PN_RUN, as pn run exec sets it] */
+          /** @description Its run [default: PN_RUN, as pn run exec sets it] */
           run?: string | null;
-          /** @description The session that asked for it [default: that of the run] */
+          /** @description The session that requested it [default: that of the run] */
           session?: string | null;
-          /** @description The issue that it is about [default: that of the run] */
+          /** @description Its issue [default: that of the run] */
           issue?: string | null;
           /** @description The program and its arguments */
           command?: string[];
-          /** @description The directory that it runs in */
+          /** @description Its working directory */
           cwd?: string | null;
           /**
            * Format: int64
-           * @description How many commands of the lane may run at once on its machine
+           * @description How many slots the lane has on its machine
            */
           slots: number;
-          /** @description How long it may take */
+          /** @description Its time limit */
           timeout: string;
-          /** @description How long it waits in the queue if there is no slot; without that it is refused */
+          /** @description How long to wait in the queue for a slot; without it, the job is refused if no slot is free */
           wait?: string | null;
-          /** @description The machine that it runs on */
+          /** @description Its machine */
           host?: string | null;
           /** @description The command's process */
           process?: components["schemas"]["Process"] | null;
-          /** @description The process that looks after it */
+          /** @description The process that supervises it */
           supervisor?: components["schemas"]["Process"] | null;
         };
       };
@@ -6538,7 +6953,7 @@ export interface operations {
         "application/json": {
           /**
            * Format: int64
-           * @description How many commands of the lane may run at once on its machine
+           * @description How many slots the lane has on its machine
            */
           slots: number;
         };
@@ -6610,11 +7025,11 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description succeeded, failed, timeout or cancelled [default: what the exit code says] */
+          /** @description succeeded, failed, timeout or cancelled [default: from the exit code] */
           status?: (("running" | "succeeded" | "failed") | "pending" | "timeout" | "cancelled") | null;
           /**
            * Format: int64
-           * @description What the command returned
+           * @description The exit code of the command
            */
           exit_code?: number | null;
           /**
@@ -6624,16 +7039,16 @@ export interface operations {
           signal?: number | null;
           /** @description Why, in words */
           reason?: string | null;
-          /** @description What it wrote, as far as that is to be kept */
+          /** @description Its output, as far as it is to be stored */
           output?: string | null;
           /**
            * Format: int64
-           * @description Bytes that it wrote, kept or not
+           * @description The size of its whole output in bytes, stored or not
            */
           output_bytes?: number | null;
-          /** @description Some of what it wrote was not kept */
+          /** @description Whether only a part of its output is stored */
           truncated?: boolean;
-          /** @description The command's process, if nobody has told it before */
+          /** @description The command's process, if not yet recorded */
           process?: components["schemas"]["Process"] | null;
         };
       };
@@ -6679,14 +7094,14 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The machine that was looked at */
+          /** @description The machine that was checked */
           host: string;
           /**
-           * @description The jobs of it that nobody looks after any more
+           * @description Its jobs without a supervisor
            * @default []
            */
           lost?: string[];
-          /** @description Those of it that took longer than they may, and whose processes nobody knows */
+          /** @description Its jobs that exceeded their time limit and have no known process */
           overdue?: string[];
         };
       };
@@ -6728,7 +7143,7 @@ export interface operations {
   "job.stats": {
     parameters: {
       query?: {
-        /** @description Only those that began since then: a duration such as 24h, or a time */
+        /** @description Only those that started since then: a duration such as 24h, or a time */
         since?: string | null;
         /** @description Only those of this lane */
         lane?: string | null;
@@ -6774,7 +7189,7 @@ export interface operations {
       query?: {
         /** @description Only those of this scope */
         scope?: string | null;
-        /** @description Only those whose names begin with this */
+        /** @description Only those whose names start with this */
         prefix?: string | null;
         /** @description At most this many */
         limit?: number | null;
@@ -6802,13 +7217,13 @@ export interface operations {
         "application/json": {
           /** @description Its name */
           key: string;
-          /** @description What to keep; - reads it from standard input */
+          /** @description The value; - reads it from standard input */
           value: string;
           /** @description user, project, repo, runtime, or another */
           scope: string;
-          /** @description Only if this is the value before */
+          /** @description Only if this is the old value */
           if_value?: string | null;
-          /** @description Only if there is none before */
+          /** @description Only if there is no old value */
           if_absent?: boolean;
         };
       };
@@ -6849,13 +7264,13 @@ export interface operations {
   "record.query": {
     parameters: {
       query?: {
-        /** @description Only those that pass this test; may be given again */
+        /** @description Only records that pass this test; may be given again */
         where?: string[];
         /** @description Sort by this field, or by FIELD desc [default: id] */
         order?: string | null;
         /** @description At most this many */
         limit?: number | null;
-        /** @description Go on from where an answer said that there is more */
+        /** @description Continue at the cursor of an earlier answer */
         after?: string | null;
       };
       path: {
@@ -6878,7 +7293,7 @@ export interface operations {
     parameters: {
       query?: never;
       path: {
-        /** @description The collection, such as jobs; it is made with its first record */
+        /** @description The collection, such as jobs; the first record creates it */
         collection: string;
       };
     };
@@ -6893,14 +7308,14 @@ export interface operations {
           id?: string | null;
           /**
            * Format: int64
-           * @description Only if the record has this revision; 0 means that there is none yet
+           * @description Only if the record has this revision; 0 means that it does not exist
            */
           if_rev?: number | null;
-          /** @description Only if the record is there */
+          /** @description Only if the record exists */
           if_present?: boolean;
           /**
            * Format: date-time
-           * @description When it was changed [default: now]
+           * @description The time of the change [default: now]
            */
           updated_at?: string | null;
         };
@@ -6921,7 +7336,7 @@ export interface operations {
       query?: {
         /** @description The record */
         id?: string | null;
-        /** @description All that pass this test; may be given again */
+        /** @description All records that pass this test; may be given again */
         where?: string[];
         /** @description Only if the record has this revision */
         if_rev?: number | null;
@@ -6967,7 +7382,7 @@ export interface operations {
   "record.count": {
     parameters: {
       query?: {
-        /** @description Only those that pass this test; may be given again */
+        /** @description Only records that pass this test; may be given again */
         where?: string[];
       };
       path: {
@@ -7037,11 +7452,11 @@ export interface operations {
         "application/json": {
           /** @description The fields */
           fields?: string[];
-          /** @description Make what is indexed anew from the records */
+          /** @description Rebuild the indexes from the records */
           rebuild?: boolean;
-          /** @description Take secrets out of documents that are put into it from now on */
+          /** @description Redact secrets in documents that are stored from now on */
           redact?: boolean;
-          /** @description Compare what is indexed with the records, and make it anew if they differ */
+          /** @description Compare the indexes with the records, and rebuild them if they differ */
           check?: boolean;
         };
       };
@@ -7087,15 +7502,15 @@ export interface operations {
           /** @description An issue, or the title of a new one */
           what: string;
           /**
-           * @description What it is for its users [default: what the issue's type says]
+           * @description What it means for users [default: from the issue's type]
            * @enum {string|null}
            */
           kind?: "feature" | "bug" | "improvement" | "refactor" | "chore" | null;
-          /** @description The branch on which it is done */
+          /** @description Its branch */
           branch?: string | null;
-          /** @description A step of it; may be given again */
+          /** @description A step; may be given again */
           steps?: string[];
-          /** @description Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d */
+          /** @description Let the claim expire unless renewed: 30s, 15m, 12h, 1d */
           ttl?: string | null;
         };
       };
@@ -7113,9 +7528,9 @@ export interface operations {
   "work.current": {
     parameters: {
       query: {
-        /** @description Who, if no issue is named */
+        /** @description The actor, if no issue is given */
         actor: string;
-        /** @description Work on this issue */
+        /** @description The issue */
         issue?: string | null;
       };
       path?: never;
@@ -7139,7 +7554,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Work on this issue [default: what you are doing] */
+          /** @description Its issue [default: your current work] */
           issue?: string | null;
         };
       };
@@ -7162,13 +7577,13 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Which issue [default: the one that you have paused] */
+          /** @description Which issue [default: the one you have paused] */
           issue?: string | null;
-          /** @description Take it over from the actor who has claimed it */
+          /** @description Take it over from the actor who claimed it */
           take?: boolean;
           /** @description Take it over even from a live lease or another session */
           force?: boolean;
-          /** @description Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d */
+          /** @description Let the claim expire unless renewed: 30s, 15m, 12h, 1d */
           ttl?: string | null;
         };
       };
@@ -7191,9 +7606,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Work on this issue [default: what you are doing] */
+          /** @description Its issue [default: your current work] */
           issue?: string | null;
-          /** @description How it was done */
+          /** @description The close reason of the issue */
           reason?: string | null;
           /** @description Even if another holds the claim */
           force?: boolean;
@@ -7213,9 +7628,9 @@ export interface operations {
   "work.step.list": {
     parameters: {
       query: {
-        /** @description Whose work, if no issue is named */
+        /** @description The actor, if no issue is given */
         actor: string;
-        /** @description Work on this issue [default: what you are doing] */
+        /** @description Its issue [default: your current work] */
         issue?: string | null;
       };
       path?: never;
@@ -7239,9 +7654,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What is to be done, a step each */
+          /** @description The steps */
           steps: string[];
-          /** @description Work on this issue [default: what you are doing] */
+          /** @description Its issue [default: your current work] */
           issue?: string | null;
         };
       };
@@ -7266,10 +7681,10 @@ export interface operations {
         "application/json": {
           /**
            * Format: uint32
-           * @description Its number, counted from 1 [default: the first that is not done]
+           * @description Its number, from 1 [default: the first that is not done]
            */
           number?: number | null;
-          /** @description Work on this issue [default: what you are doing] */
+          /** @description Its issue [default: your current work] */
           issue?: string | null;
         };
       };
@@ -7287,9 +7702,9 @@ export interface operations {
   "work.list": {
     parameters: {
       query?: {
-        /** @description Only what stands there */
+        /** @description Only work with this status */
         status?: "active" | "paused" | "done" | null;
-        /** @description Only that of this actor */
+        /** @description Only work of this actor */
         actor?: string | null;
         /** @description At most this many */
         limit?: number | null;
@@ -7334,19 +7749,19 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What, in one line */
+          /** @description What was shipped, in one line */
           name: string;
-          /** @description In which version; what is shipped together has the same */
+          /** @description The version; features shipped together share one */
           version: string;
           /**
-           * @description What it is for its users
+           * @description What it means for users
            * @default feature
            * @enum {string}
            */
           kind?: "feature" | "bug" | "improvement" | "refactor" | "chore";
-          /** @description An issue that was done in it; may be given again */
+          /** @description An issue that it contains; may be given again */
           issues?: string[];
-          /** @description What its users should know; - reads it from standard input */
+          /** @description Notes for users; - reads them from standard input */
           notes?: string | null;
         };
       };
@@ -7364,7 +7779,7 @@ export interface operations {
   "release.changelog": {
     parameters: {
       query?: {
-        /** @description Only what came after this version */
+        /** @description Only changes after this version */
         since?: string | null;
       };
       path?: never;
@@ -7406,7 +7821,7 @@ export interface operations {
         "application/json": {
           /** @description The file, such as frontend.md */
           name: string;
-          /** @description What it calls for */
+          /** @description The skills that it requires */
           skills: string[];
         };
       };
@@ -7471,7 +7886,7 @@ export interface operations {
         kind?: ("pattern" | "approach" | "decision" | "gotcha") | null;
         /** @description Only those with this tag */
         tag?: string | null;
-        /** @description Only those of this issue or piece of work */
+        /** @description Only those of this issue or of the work on it */
         issue?: string | null;
         /** @description Also those that have expired or were superseded */
         all?: boolean;
@@ -7499,17 +7914,17 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What was found out; - reads it from standard input */
+          /** @description The finding; - reads it from standard input */
           text: string;
-          /** @description What kind of knowledge it is [default: pattern] */
+          /** @description Its kind [default: pattern] */
           kind?: ("pattern" | "approach" | "decision" | "gotcha") | null;
-          /** @description A word to find it by; may be given again */
+          /** @description A tag; may be given again */
           tags?: string[];
           /** @description A file it is about; may be given again */
           files?: string[];
           /** @description The issue it came from */
           issue?: string | null;
-          /** @description The piece of work it came from */
+          /** @description The work it came from, by its issue */
           work?: string | null;
           /** @description The session it came from */
           session?: string | null;
@@ -7518,11 +7933,11 @@ export interface operations {
            * @enum {string|null}
            */
           impact?: "high" | "medium" | "low" | null;
-          /** @description For how long it holds, such as 90d */
+          /** @description How long it is valid, such as 90d */
           expires?: string | null;
-          /** @description The learning in whose place it is */
+          /** @description The learning that it replaces */
           supersedes?: string | null;
-          /** @description Keep secrets as they are */
+          /** @description Do not redact secrets */
           no_redact?: boolean;
         };
       };
@@ -7549,7 +7964,7 @@ export interface operations {
           records: {
             [key: string]: unknown;
           }[];
-          /** @description Keep secrets as they are */
+          /** @description Do not redact secrets */
           no_redact?: boolean;
         };
       };
@@ -7567,13 +7982,13 @@ export interface operations {
   "learning.recall": {
     parameters: {
       query?: {
-        /** @description Words to look for */
+        /** @description Words to search for */
         q?: string | null;
-        /** @description Those with this word first; may be given again */
+        /** @description Prefer learnings with this tag; may be given again */
         tags?: string[];
-        /** @description Those about this file first; may be given again */
+        /** @description Prefer learnings about this file; may be given again */
         files?: string[];
-        /** @description At most so many tokens, at four bytes each */
+        /** @description At most this many tokens, at four bytes each */
         max_tokens?: number | null;
         /** @description At most this many [default: 10] */
         limit?: number | null;
@@ -7640,7 +8055,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description For how long it holds from now on */
+          /** @description How long it is valid from now on */
           expires?: string | null;
         };
       };
@@ -7660,17 +8075,17 @@ export interface operations {
       query?: {
         /** @description Only those of this type */
         loop_type?: "plan" | "spec" | "phase" | "code" | null;
-        /** @description Only those that stand there */
+        /** @description Only those with this status */
         status?: (("running" | "paused" | "complete" | "failed") | "pending" | "rebasing" | "awaiting_approval" | "invalidated") | null;
-        /** @description Only those just below this one */
+        /** @description Only children of this loop */
         parent?: string | null;
-        /** @description Only those that work on this issue */
+        /** @description Only those for this issue */
         issue?: string | null;
-        /** @description Only those that this actor runs, or ran last */
+        /** @description Only those that this actor runs or ran last */
         holder?: string | null;
-        /** @description Only those that can be claimed, in the order in which they will be */
+        /** @description Only those that can be claimed, in the order of claiming */
         runnable?: boolean;
-        /** @description Also those that are archived */
+        /** @description Archived ones too */
         all?: boolean;
         /** @description At most this many */
         limit?: number | null;
@@ -7697,28 +8112,28 @@ export interface operations {
       content: {
         "application/json": {
           /**
-           * @description What it makes
+           * @description Its type
            * @enum {string}
            */
           loop_type: "plan" | "spec" | "phase" | "code";
           /** @description The file with its prompt */
           prompt_path: string;
-          /** @description What says with its exit code whether an iteration was good */
+          /** @description The command whose exit code says whether an iteration is valid */
           validation_command: string;
-          /** @description The loop that must be complete before */
+          /** @description The loop that must be complete first */
           parent?: string | null;
-          /** @description The issue that it works on */
+          /** @description Its issue */
           issue?: string | null;
           /**
            * Format: uint32
-           * @description Most iterations [default: 100]
+           * @description The most iterations [default: 100]
            */
           max_iterations?: number | null;
-          /** @description Where its work is done [default: worktrees/ID] */
+          /** @description Its worktree [default: worktrees/ID] */
           worktree?: string | null;
-          /** @description What it begins with */
+          /** @description The artifact it starts from */
           input_artifact?: string | null;
-          /** @description Whatever its prompts need: any JSON */
+          /** @description Values for its prompts: any JSON */
           context?: unknown;
         };
       };
@@ -7741,7 +8156,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Each a loop; what it lacks but its id, type and status is made up */
+          /** @description Each a loop with at least its id, type and status; the rest has defaults */
           records: {
             [key: string]: unknown;
           }[];
@@ -7766,12 +8181,12 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The loop, whose record need not be here */
+          /** @description The loop; its record need not exist */
           id: string;
-          /** @description Whether they lie in the archive */
+          /** @description Whether they are in the archive */
           archived?: boolean;
           parts: components["schemas"]["FilePart"][];
-          /** @description The number of the iteration that `current` leads to */
+          /** @description The iteration to which `current` points */
           current?: string | null;
         };
       };
@@ -7837,7 +8252,7 @@ export interface operations {
            * @enum {string|null}
            */
           loop_type?: "plan" | "spec" | "phase" | "code" | null;
-          /** @description The machine that it runs on */
+          /** @description The machine that runs it */
           host?: string | null;
           /**
            * Format: int64
@@ -7870,9 +8285,9 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
-          /** @description The machine that it runs on */
+          /** @description The machine that runs it */
           host?: string | null;
           /**
            * Format: int64
@@ -7905,7 +8320,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
         };
       };
@@ -7933,9 +8348,9 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
-          /** @description The machine that it runs on */
+          /** @description The machine that runs it */
           host?: string | null;
           /**
            * Format: int64
@@ -7968,7 +8383,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
         };
       };
@@ -7994,9 +8409,9 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
-          /** @description What the iteration leaves behind */
+          /** @description The files of the iteration */
           files?: components["schemas"]["IterationFile"][];
         };
       };
@@ -8024,9 +8439,9 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
-          /** @description A file that came of it; may be given again */
+          /** @description A file it produced; may be given again */
           outputs?: string[];
         };
       };
@@ -8054,7 +8469,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description Loops to create below it */
+          /** @description The child loops to create */
           children?: components["schemas"]["Create"][];
         };
       };
@@ -8082,7 +8497,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
         };
       };
@@ -8110,9 +8525,9 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
-          /** @description A file that came of it; may be given again */
+          /** @description A file it produced; may be given again */
           outputs?: string[];
         };
       };
@@ -8140,7 +8555,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
         };
       };
@@ -8194,7 +8609,7 @@ export interface operations {
         "application/json": {
           /** @description Why */
           reason?: string | null;
-          /** @description How far it is, in words */
+          /** @description Its progress, in words */
           progress?: string | null;
         };
       };
@@ -8220,7 +8635,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description Whether the place of its work is gone */
+          /** @description Whether its worktree is gone */
           work_is_gone?: boolean;
           /** @description Only if it runs on this machine */
           if_host?: string | null;
@@ -8247,7 +8662,7 @@ export interface operations {
       query?: {
         /** @description Only those to this loop, agent or run */
         for?: string | null;
-        /** @description Only those that it has not acknowledged; without --for, those that not all have */
+        /** @description Only those that the recipient has not acknowledged; without --for, those that any recipient has not */
         unacked?: boolean;
         /** @description Only those of this type */
         signal_type?: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate" | null;
@@ -8276,17 +8691,17 @@ export interface operations {
       content: {
         "application/json": {
           /**
-           * @description What it asks for
+           * @description Its type
            * @enum {string}
            */
           signal_type: "stop" | "pause" | "resume" | "rebase" | "error" | "info" | "invalidate";
-          /** @description To whom */
+          /** @description The recipient */
           to: string;
-          /** @description The loop that it comes from */
+          /** @description The loop that sends it */
           from?: string | null;
           /** @description Why */
           reason?: string | null;
-          /** @description Whatever else they need: any JSON */
+          /** @description More data for the recipients: any JSON */
           payload?: unknown;
         };
       };
@@ -8309,7 +8724,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Each a signal; what it lacks but its id and type is made up */
+          /** @description Each a signal with at least its id and type; the rest has defaults */
           records: {
             [key: string]: unknown;
           }[];
@@ -8356,7 +8771,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The loop, agent or run that has heard it */
+          /** @description The recipient: a loop, agent or run */
           as: string;
         };
       };
@@ -8379,7 +8794,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description How long ago, such as 30d [default: 7d] */
+          /** @description The minimum time since then, such as 30d [default: 7d] */
           older_than?: string | null;
         };
       };
@@ -8397,7 +8812,7 @@ export interface operations {
   "lock.list": {
     parameters: {
       query?: {
-        /** @description Also those that are free */
+        /** @description Free locks too */
         all?: boolean;
         /** @description At most this many [default: 1000] */
         limit?: number | null;
@@ -8423,9 +8838,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What the lock is called */
+          /** @description The name of the lock */
           name: string;
-          /** @description For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s] */
+          /** @description How long it lasts unless renewed: 30s, 15m, 12h, 1d [default: 60s] */
           ttl?: string | null;
           /** @description The secret of the holder [default: a new one] */
           token?: string | null;
@@ -8450,11 +8865,11 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description What the lock is called */
+          /** @description The name of the lock */
           name: string;
           /** @description Only if it is still held with this token */
           token?: string | null;
-          /** @description Also if another holds it */
+          /** @description Even if another holds it */
           force?: boolean;
         };
       };
@@ -8472,7 +8887,7 @@ export interface operations {
   "lock.status": {
     parameters: {
       query: {
-        /** @description What the lock is called */
+        /** @description The name of the lock */
         name: string;
       };
       path?: never;
@@ -8491,11 +8906,11 @@ export interface operations {
   context: {
     parameters: {
       query?: {
-        /** @description At most so many tokens, at four bytes each [default: 2000] */
+        /** @description At most this many tokens, at four bytes each [default: 2000] */
         max_tokens?: number | null;
-        /** @description In which form it must fit [default: md] */
+        /** @description The format to which the limit applies [default: md] */
         format?: ("json" | "md") | null;
-        /** @description For whom it is, if not for everybody */
+        /** @description The actor to brief [default: everybody] */
         who?: string | null;
       };
       path?: never;
@@ -8545,7 +8960,7 @@ export interface operations {
           /** @default [] */
           entries?: components["schemas"]["Sent2"][];
           /** @description The store that they come from, if this one keeps the sync state of the two */
-          peer?: components["schemas"]["Progress2"] | null;
+          peer?: components["schemas"]["Progress"] | null;
         };
       };
     };
@@ -8612,13 +9027,13 @@ export interface operations {
       content: {
         "application/json": {
           /**
-           * @description Which tool
+           * @description The tool
            * @enum {string}
            */
           from: "prjct";
-          /** @description What it kept; issues come before what names them */
+          /** @description Its records; issues come before the records that name them */
           records: components["schemas"]["Given"][];
-          /** @description Keep secrets as they are */
+          /** @description Do not redact secrets */
           no_redact?: boolean;
         };
       };
@@ -8628,6 +9043,102 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Told"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "transcript.import": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description What names the transcript: the software, and what it calls the conversation */
+          key: string;
+          /** @description Where it was read */
+          file?: string | null;
+          from: components["schemas"]["ReadPosition"];
+          to: components["schemas"]["ReadPosition"];
+          /**
+           * @description What its reader needs to go on from there
+           * @default {}
+           */
+          state?: {
+            [key: string]: unknown;
+          };
+          /** @description What each agent of the conversation said */
+          agents: components["schemas"]["TranscriptAgent"][];
+          /**
+           * @description Whether this is the end of the transcript for now
+           * @default false
+           */
+          is_end?: boolean;
+          /** @description Keep secrets as they are */
+          no_redact?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["TranscriptImport"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "tracker.import": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /**
+           * @description Which tracker
+           * @enum {string}
+           */
+          from: "backlog" | "beads" | "github" | "gitlab" | "jira" | "linear" | "taskmaster" | "taskwarrior";
+          /** @description What it has */
+          items: components["schemas"]["TrackerItem"][];
+          /** @description Change nothing; tell what would happen */
+          dry_run?: boolean;
+          /** @description Keep secrets as they are */
+          no_redact?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["ImportedItem"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "tracker.export": {
+    parameters: {
+      query?: {
+        /** @description Only those after this one */
+        after?: string | null;
+        /** @description At most this many [default: 1000] */
+        limit?: number | null;
+      };
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["WholeIssue"][];
         };
       };
       default: components["responses"]["Error"];

@@ -34,7 +34,11 @@ ROUTES = {
     "link.add": ("POST", "/issues/{id}/links"),
     "link.list": ("GET", "/issues/{id}/links"),
     "link.remove": ("DELETE", "/issues/{id}/links/{to}"),
+    "view.save": ("POST", "/views"),
+    "view.list": ("GET", "/views"),
+    "view.remove": ("DELETE", "/views/{name}"),
     "issue.trace": ("GET", "/issues/{id}/trace"),
+    "cost": ("GET", "/cost"),
     "triage.insights": ("GET", "/insights"),
     "triage.plan": ("GET", "/plan"),
     "triage.why": ("GET", "/issues/{id}/why"),
@@ -201,6 +205,9 @@ ROUTES = {
     "sync.pending": ("GET", "/sync/pending"),
     "sync.peers": ("GET", "/sync/peers"),
     "import.records": ("POST", "/import/records"),
+    "transcript.import": ("POST", "/transcripts/import"),
+    "tracker.import": ("POST", "/import/issues"),
+    "tracker.export": ("GET", "/export/issues"),
 }
 
 
@@ -263,11 +270,11 @@ class Operations(ABC):
         return self.call("issue.blocked", fields)  # type: ignore[no-any-return]
 
     def issue_search(self, **fields: Unpack[types.IssueSearchInput]) -> list[types.Issue]:
-        """List issues whose title or description contains a text, whatever its case"""
+        """Find issues by text or query"""
         return self.call("issue.search", fields)  # type: ignore[no-any-return]
 
     def issue_count(self, **fields: Unpack[types.IssueCountInput]) -> types.Counted:
-        """Count issues that are not closed, or all of them by group"""
+        """Count issues that are not closed, or all of them by group; or those that match a query"""
         return self.call("issue.count", fields)  # type: ignore[no-any-return]
 
     def issue_children(self, **fields: Unpack[types.IssueChildrenInput]) -> list[types.Issue]:
@@ -302,27 +309,49 @@ class Operations(ABC):
         """Remove the links between two issues"""
         return self.call("link.remove", fields)  # type: ignore[no-any-return]
 
+    def view_save(self, **fields: Unpack[types.ViewSaveInput]) -> types.View:
+        """Save a query under a name, in place of an earlier one"""
+        return self.call("view.save", fields)  # type: ignore[no-any-return]
+
+    def view_list(self, **fields: Unpack[types.ViewListInput]) -> list[types.View]:
+        """List the saved queries"""
+        return self.call("view.list", fields)  # type: ignore[no-any-return]
+
+    def view_remove(self, **fields: Unpack[types.ViewRemoveInput]) -> types.View:
+        """Remove a saved query"""
+        return self.call("view.remove", fields)  # type: ignore[no-any-return]
+
     def issue_trace(self, **fields: Unpack[types.IssueTraceInput]) -> types.Trace:
-        """Tell the whole life of an issue: claims, work, runs, sessions, jobs, loops, comments and all else,
-        oldest first
+        """Show the whole history of an issue
+
+        Claims, work, runs, sessions with their tokens, jobs, loops, signals, snapshots, comments, learnings
+        and releases,
+        oldest first.
         """
         return self.call("issue.trace", fields)  # type: ignore[no-any-return]
 
-    def triage_insights(self, **fields: Unpack[types.TriageInsightsInput]) -> types.Insights:
-        """Show what holds up the most, with the numbers that say so
+    def cost(self, **fields: Unpack[types.CostInput]) -> types.CostReport:
+        """Add up the tokens of all sessions, and what they cost
 
-        Bottlenecks are on most of the shortest chains between others (betweenness), and most rests on
-        keystones (PageRank,
-        damping 0.85). Edges run from an issue that waits to what it waits for; closed issues do not count.
+        Each message counts once. Prices are list prices, or those of the settings.
+        """
+        return self.call("cost", fields)  # type: ignore[no-any-return]
+
+    def triage_insights(self, **fields: Unpack[types.TriageInsightsInput]) -> types.Insights:
+        """Show which issues hold up the most, with figures
+
+        Bottlenecks are on many of the shortest chains between others (betweenness); much depends on keystones
+        (PageRank,
+        damping 0.85). Edges run from a waiting issue to the one it waits for; closed issues do not count.
         """
         return self.call("triage.insights", fields)  # type: ignore[no-any-return]
 
     def triage_plan(self, **fields: Unpack[types.TriagePlanInput]) -> types.Plan:
-        """Split what is not closed into tracks to work on in parallel
+        """Split the issues that are not closed into tracks to work on in parallel
 
         Every issue is in one track. Without --agents, tracks do not wait for each other; with it, each agent
         has one. The
-        forecast says when all may be closed if as much is closed each day as in the last 90 days.
+        forecast says when all may be closed at the daily rate of the last 90 days.
         """
         return self.call("triage.plan", fields)  # type: ignore[no-any-return]
 
@@ -331,18 +360,18 @@ class Operations(ABC):
         return self.call("triage.why", fields)  # type: ignore[no-any-return]
 
     def triage_impact(self, **fields: Unpack[types.TriageImpactInput]) -> types.Impact:
-        """Show what becomes ready if an issue, and then what that frees, is closed"""
+        """Show which issues become ready when an issue is closed, and then those after it"""
         return self.call("triage.impact", fields)  # type: ignore[no-any-return]
 
     def triage_diff(self, **fields: Unpack[types.TriageDiffInput]) -> types.Diff:
         """Show which issues changed between two times, from the log
 
-        Of each issue only what is different in the end: what was changed and changed back is left out.
+        Shows only the net difference of each issue: a change that was reverted is left out.
         """
         return self.call("triage.diff", fields)  # type: ignore[no-any-return]
 
     def triage_graph(self, **fields: Unpack[types.TriageGraphInput]) -> types.Network:
-        """Show open issues and what waits for what"""
+        """Show the issues that are not closed, and their dependencies"""
         return self.call("triage.graph", fields)  # type: ignore[no-any-return]
 
     def triage_chart(self, **fields: Unpack[types.TriageChartInput]) -> types.Chart:
@@ -350,7 +379,7 @@ class Operations(ABC):
         return self.call("triage.chart", fields)  # type: ignore[no-any-return]
 
     def event_list(self, **fields: Unpack[types.EventListInput]) -> types.Page:
-        """Read the log: what happened to what, and who did it, oldest first"""
+        """List the events of the store, oldest first"""
         return self.call("event.list", fields)  # type: ignore[no-any-return]
 
     def store_status(self, **fields: Unpack[types.StoreStatusInput]) -> types.Summary:
@@ -358,31 +387,31 @@ class Operations(ABC):
         return self.call("store.status", fields)  # type: ignore[no-any-return]
 
     def dep_add(self, **fields: Unpack[types.DepAddInput]) -> types.DepChange:
-        """Make one issue wait for another"""
+        """Make an issue wait for another"""
         return self.call("dep.add", fields)  # type: ignore[no-any-return]
 
     def dep_remove(self, **fields: Unpack[types.DepRemoveInput]) -> types.DepChange:
-        """Make one issue no longer wait for another"""
+        """Stop an issue from waiting for another"""
         return self.call("dep.remove", fields)  # type: ignore[no-any-return]
 
     def dep_list(self, **fields: Unpack[types.DepListInput]) -> list[types.Issue]:
-        """List what an issue waits for"""
+        """List the issues that an issue waits for"""
         return self.call("dep.list", fields)  # type: ignore[no-any-return]
 
     def dep_tree(self, **fields: Unpack[types.DepTreeInput]) -> list[types.TreeNode]:
-        """Draw what an issue blocks, or what blocks it"""
+        """Show what an issue blocks, or what blocks it, as a tree"""
         return self.call("dep.tree", fields)  # type: ignore[no-any-return]
 
     def dep_cycles(self, **fields: Unpack[types.DepCyclesInput]) -> list[list[str]]:
-        """Find issues that wait for each other; a healthy store has none"""
+        """List cycles of issues that wait for each other; a healthy store has none"""
         return self.call("dep.cycles", fields)  # type: ignore[no-any-return]
 
     def comment_add(self, **fields: Unpack[types.CommentAddInput]) -> types.Comment:
-        """Record an observation about an issue"""
+        """Add a comment to an issue"""
         return self.call("comment.add", fields)  # type: ignore[no-any-return]
 
     def comment_list(self, **fields: Unpack[types.CommentListInput]) -> list[types.Comment]:
-        """List what was said about an issue, oldest first"""
+        """List the comments on an issue, oldest first"""
         return self.call("comment.list", fields)  # type: ignore[no-any-return]
 
     def ref_add(self, **fields: Unpack[types.RefAddInput]) -> types.Ref:
@@ -398,19 +427,19 @@ class Operations(ABC):
         return self.call("ref.remove", fields)  # type: ignore[no-any-return]
 
     def store_export(self, **fields: Unpack[types.StoreExportInput]) -> types.Transfer:
-        """Write the store to JSONL files beside it and stage them in git"""
+        """Export the store to its JSONL files, and stage them in git"""
         return self.call("store.export", fields)  # type: ignore[no-any-return]
 
     def store_import(self, **fields: Unpack[types.StoreImportInput]) -> types.Transfer:
-        """Take what is new in the JSONL files beside the store into it; nothing that the store has is lost"""
+        """Merge the JSONL files into the store"""
         return self.call("store.import", fields)  # type: ignore[no-any-return]
 
     def conflict_list(self, **fields: Unpack[types.ConflictListInput]) -> list[types.Conflict]:
-        """List values that lost against others when two clones changed the same thing"""
+        """List conflicts: fields that two clones changed, with the value that was not kept"""
         return self.call("conflict.list", fields)  # type: ignore[no-any-return]
 
     def conflict_resolve(self, **fields: Unpack[types.ConflictResolveInput]) -> types.Conflict:
-        """Settle a conflict: the value that was kept stays, or the other one is taken"""
+        """Resolve a conflict: keep the current value, or take the other one"""
         return self.call("conflict.resolve", fields)  # type: ignore[no-any-return]
 
     def store_doctor(self, **fields: Unpack[types.StoreDoctorInput]) -> types.Report:
@@ -418,21 +447,22 @@ class Operations(ABC):
         return self.call("store.doctor", fields)  # type: ignore[no-any-return]
 
     def store_gc(self, **fields: Unpack[types.StoreGcInput]) -> types.Collected:
-        """Remove what is old and no longer needed: archived loops, acknowledged signals, the output of finished
-        jobs, what undo
-        keeps of deleted issues and agents, snapshots that were taken automatically, and parts of the journal
-        that two backups have
+        """Remove old data that is no longer needed
+
+        That is: archived loops, acknowledged signals, the output of finished jobs, deleted issues and agents
+        that undo
+        could restore, automatic snapshots, and parts of the journal that two backups contain.
         """
         return self.call("store.gc", fields)  # type: ignore[no-any-return]
 
     def store_space(self, **fields: Unpack[types.StoreSpaceInput]) -> types.Taken:
-        """Tell how much space a store takes up, and how much is left"""
+        """Show how much space the store uses, and how much is free"""
         return self.call("store.space", fields)  # type: ignore[no-any-return]
 
     def store_backup(self, **fields: Unpack[types.StoreBackupInput]) -> types.BackedUp:
         """Copy the store's database to a file
 
-        Without a file the copy goes to the store's backups, where the newest five are kept.
+        Without a file, the copy goes to the store's backups, which keep the newest five.
         """
         return self.call("store.backup", fields)  # type: ignore[no-any-return]
 
@@ -441,9 +471,9 @@ class Operations(ABC):
         return self.call("store.backups", fields)  # type: ignore[no-any-return]
 
     def store_restore(self, **fields: Unpack[types.StoreRestoreInput]) -> types.Restored:
-        """Put the contents of a backup in place of everything in the store
+        """Replace everything in the store with the contents of a backup
 
-        The file is checked first, and what the store holds now is backed up.
+        The file is checked and the current contents are backed up first.
         """
         return self.call("store.restore", fields)  # type: ignore[no-any-return]
 
@@ -452,68 +482,68 @@ class Operations(ABC):
         return self.call("store.where", fields)  # type: ignore[no-any-return]
 
     def store_info(self, **fields: Unpack[types.StoreInfoInput]) -> types.StoreInfo:
-        """Tell which store is served, and by which version"""
+        """Show which store is served, and by which version"""
         return self.call("store.info", fields)  # type: ignore[no-any-return]
 
     def batch(self, **fields: Unpack[types.BatchInput]) -> list[Any]:
         """Run many operations in one transaction: all of them happen, or none
 
-        Each operation is a JSON object with `op`, the operation's name, and its fields. A line may name what
-        it makes
-        with `"as":"login"`; a later line refers to its id by `"@login"`. A null stands for a blank line: it
-        does
+        Each operation is a JSON object with `op`, the operation's name, and its fields. An operation may name
+        what it
+        creates with `"as":"login"`; later ones refer to its id as `"@login"`. A null stands for a blank line:
+        it does
         nothing and has no result, but counts when an error names a line.
         """
         return self.call("batch", fields)  # type: ignore[no-any-return]
 
     def undo(self, **fields: Unpack[types.UndoInput]) -> types.Undone:
-        """Take back my last operation, or those selected
+        """Undo my last operation, or the selected ones
 
-        Called again, it takes back the one before; pn redo brings back. What cannot be undone, such as a run
-        or a signal, is
-        passed over and named. Everything selected is taken back, newest first, or nothing is: a later change
-        that stands on
-        it is named.
+        Repeated, it undoes the operation before; pn redo reverses an undo. Operations that cannot be undone,
+        such as a run
+        or a signal, are skipped and named. Either everything selected is undone, newest first, or nothing is:
+        a later
+        change that depends on it is named.
         """
         return self.call("undo", fields)  # type: ignore[no-any-return]
 
     def undo_list(self, **fields: Unpack[types.UndoListInput]) -> list[types.Undoable]:
-        """Show what can be taken back, newest first"""
+        """List operations that can be undone, newest first"""
         return self.call("undo.list", fields)  # type: ignore[no-any-return]
 
     def redo(self, **fields: Unpack[types.RedoInput]) -> types.Redone:
-        """Bring back what my last undo took
+        """Reverse my last undo
 
-        Called again, it brings back what the undo before took.
+        Repeated, it reverses the undo before.
         """
         return self.call("redo", fields)  # type: ignore[no-any-return]
 
     def project_create(self, **fields: Unpack[types.ProjectCreateInput]) -> types.Project:
-        """Make a project on a server"""
+        """Create a project on a server"""
         return self.call("project.create", fields)  # type: ignore[no-any-return]
 
     def project_list(self, **fields: Unpack[types.ProjectListInput]) -> list[types.Project]:
-        """List the projects of a server: as an operator all of them, as an admin your own"""
+        """List the projects of a server: all as an operator, your own as an admin"""
         return self.call("project.list", fields)  # type: ignore[no-any-return]
 
     def project_archive(self, **fields: Unpack[types.ProjectArchiveInput]) -> types.Project:
-        """Stop serving a project; what it holds is kept"""
+        """Stop serving a project; its data stays"""
         return self.call("project.archive", fields)  # type: ignore[no-any-return]
 
     def token_create(self, **fields: Unpack[types.TokenCreateInput]) -> types.NewToken:
-        """Make a token for a project, or for operating the server; its secret is shown this once"""
+        """Create a token for a project, or for operating the server; its secret is shown only once"""
         return self.call("token.create", fields)  # type: ignore[no-any-return]
 
     def token_list(self, **fields: Unpack[types.TokenListInput]) -> list[types.Token]:
-        """List the tokens of your project, or as an operator those of the server, without their secrets"""
+        """List the tokens of your project, or of the server as an operator, without their secrets"""
         return self.call("token.list", fields)  # type: ignore[no-any-return]
 
     def token_revoke(self, **fields: Unpack[types.TokenRevokeInput]) -> types.Token:
-        """Make a token good for nothing, on every server within seconds"""
+        """Revoke a token; every server refuses it within seconds"""
         return self.call("token.revoke", fields)  # type: ignore[no-any-return]
 
     def audit_list(self, **fields: Unpack[types.AuditListInput]) -> list[types.AuditLine]:
-        """Tell who did what with which token in your project, or as an operator on the server, newest first"""
+        """List who did what with which token in your project, or as an operator on the server, newest first"""
         return self.call("audit.list", fields)  # type: ignore[no-any-return]
 
     def agent_create(self, **fields: Unpack[types.AgentCreateInput]) -> types.Agent:
@@ -529,32 +559,32 @@ class Operations(ABC):
         return self.call("agent.show", fields)  # type: ignore[no-any-return]
 
     def agent_update(self, **fields: Unpack[types.AgentUpdateInput]) -> types.Agent:
-        """Change what an agent is called, what it is, what it may do, or what it has cost"""
+        """Change the name, descriptor, permissions or cost of an agent"""
         return self.call("agent.update", fields)  # type: ignore[no-any-return]
 
     def agent_delete(self, **fields: Unpack[types.AgentDeleteInput]) -> types.Deleted2:
         """Delete an agent with all its sessions and their entries
 
-        `pn undo` brings it back, until `pn gc` removes what was deleted long ago.
+        `pn undo` restores it, until `pn gc` removes it permanently.
         """
         return self.call("agent.delete", fields)  # type: ignore[no-any-return]
 
     def agent_sleep(self, **fields: Unpack[types.AgentSleepInput]) -> types.Agent:
-        """Put an agent to sleep; its session can still get entries"""
+        """Put an agent to sleep; entries can still be appended to its session"""
         return self.call("agent.sleep", fields)  # type: ignore[no-any-return]
 
     def agent_wake(self, **fields: Unpack[types.AgentWakeInput]) -> types.Agent:
-        """Wake an agent that sleeps"""
+        """Wake a sleeping agent"""
         return self.call("agent.wake", fields)  # type: ignore[no-any-return]
 
     def agent_kill(self, **fields: Unpack[types.AgentKillInput]) -> types.Agent:
-        """End an agent for good; what it has said stays"""
+        """End an agent permanently; its sessions stay"""
         return self.call("agent.kill", fields)  # type: ignore[no-any-return]
 
     def agent_import(self, **fields: Unpack[types.AgentImportInput]) -> types.Imported:
-        """Take in an agent that lived elsewhere, with all its sessions
+        """Import an agent from another system, with all its sessions
 
-        One that is here already is left as it is, except that it gets its parent if that was not here before.
+        An existing agent stays as it is, but gets its parent if that was missing.
         """
         return self.call("agent.import", fields)  # type: ignore[no-any-return]
 
@@ -563,7 +593,7 @@ class Operations(ABC):
         return self.call("session.list", fields)  # type: ignore[no-any-return]
 
     def session_search(self, **fields: Unpack[types.SessionSearchInput]) -> list[types.Found]:
-        """List entries in whose texts a text stands, whatever its case, newest first"""
+        """Search entries for a text, ignoring case, newest first"""
         return self.call("session.search", fields)  # type: ignore[no-any-return]
 
     def session_show(self, **fields: Unpack[types.SessionShowInput]) -> types.Summary2:
@@ -571,25 +601,25 @@ class Operations(ABC):
         return self.call("session.show", fields)  # type: ignore[no-any-return]
 
     def session_delete(self, **fields: Unpack[types.SessionDeleteInput]) -> types.DeletedSessions:
-        """Delete a session that has ended, with its entries, for good"""
+        """Delete an ended session with its entries, permanently"""
         return self.call("session.delete", fields)  # type: ignore[no-any-return]
 
     def session_archive(self, **fields: Unpack[types.SessionArchiveInput]) -> types.Session:
-        """Leave a session that has ended out of listings"""
+        """Archive an ended session: leave it out of listings"""
         return self.call("session.archive", fields)  # type: ignore[no-any-return]
 
     def session_prune(self, **fields: Unpack[types.SessionPruneInput]) -> types.DeletedSessions:
-        """Delete sessions that ended long ago, with their entries, for good; never the active one of an agent"""
+        """Delete sessions that ended long ago with their entries, permanently; never the active one of an agent"""
         return self.call("session.prune", fields)  # type: ignore[no-any-return]
 
     def session_reset(self, **fields: Unpack[types.SessionResetInput]) -> types.Session:
-        """Begin the conversation of an agent anew, in its next session"""
+        """Reset the conversation of an agent: open its next session"""
         return self.call("session.reset", fields)  # type: ignore[no-any-return]
 
     def session_compact(self, **fields: Unpack[types.SessionCompactInput]) -> types.Session:
-        """Go on in the next session of an agent with a summary of the conversation so far
+        """Compact the conversation of an agent: open its next session with a summary
 
-        The next session is about the same issue and run, unless others are given.
+        The next session keeps the issue and run, unless others are given.
         """
         return self.call("session.compact", fields)  # type: ignore[no-any-return]
 
@@ -600,20 +630,21 @@ class Operations(ABC):
     def session_history(self, **fields: Unpack[types.SessionHistoryInput]) -> list[types.Entry]:
         """List the entries of a session, or of an agent's active session, oldest first
 
-        A long answer comes in parts: ask again after the number of its last entry, until there are none.
+        A long answer comes in pages: call again with --after and the number of its last entry, until there
+        are no more.
         """
         return self.call("session.history", fields)  # type: ignore[no-any-return]
 
     def session_context(self, **fields: Unpack[types.SessionContextInput]) -> list[types.Message]:
-        """Show the messages that a model would see now, rebuilt from the active session of an agent"""
+        """Show the messages that a model would see now, from the active session of an agent"""
         return self.call("session.context", fields)  # type: ignore[no-any-return]
 
     def repo_add(self, **fields: Unpack[types.RepoAddInput]) -> types.Repo:
-        """Remember a repository, or what has changed about one that is known"""
+        """Add a repository, or update a known one"""
         return self.call("repo.add", fields)  # type: ignore[no-any-return]
 
     def repo_list(self, **fields: Unpack[types.RepoListInput]) -> list[types.Repo]:
-        """List the repositories that are known, oldest first"""
+        """List known repositories, oldest first"""
         return self.call("repo.list", fields)  # type: ignore[no-any-return]
 
     def repo_show(self, **fields: Unpack[types.RepoShowInput]) -> types.Repo:
@@ -621,19 +652,19 @@ class Operations(ABC):
         return self.call("repo.show", fields)  # type: ignore[no-any-return]
 
     def repo_remove(self, **fields: Unpack[types.RepoRemoveInput]) -> types.Removed2:
-        """Forget a repository that has neither runs nor snapshots"""
+        """Remove a repository that has neither runs nor snapshots"""
         return self.call("repo.remove", fields)  # type: ignore[no-any-return]
 
     def workspace_create(self, **fields: Unpack[types.WorkspaceCreateInput]) -> types.Workspace:
-        """Make a workspace on a server"""
+        """Create a workspace on a server"""
         return self.call("workspace.create", fields)  # type: ignore[no-any-return]
 
     def workspace_list(self, **fields: Unpack[types.WorkspaceListInput]) -> list[types.Workspace]:
-        """List the workspaces of a server by their names"""
+        """List the workspaces of a server, sorted by name"""
         return self.call("workspace.list", fields)  # type: ignore[no-any-return]
 
     def run_start(self, **fields: Unpack[types.RunStartInput]) -> types.Run:
-        """Record a run that somebody else looks after"""
+        """Record a run that pn does not supervise"""
         return self.call("run.start", fields)  # type: ignore[no-any-return]
 
     def run_list(self, **fields: Unpack[types.RunListInput]) -> list[types.Run]:
@@ -641,7 +672,7 @@ class Operations(ABC):
         return self.call("run.list", fields)  # type: ignore[no-any-return]
 
     def run_update(self, **fields: Unpack[types.RunUpdateInput]) -> types.Run:
-        """Change what is known about a run that is not over"""
+        """Update an unfinished run"""
         return self.call("run.update", fields)  # type: ignore[no-any-return]
 
     def run_show(self, **fields: Unpack[types.RunShowInput]) -> types.Run:
@@ -653,7 +684,7 @@ class Operations(ABC):
         return self.call("run.finish", fields)  # type: ignore[no-any-return]
 
     def run_events(self, **fields: Unpack[types.RunEventsInput]) -> list[types.LogEntry]:
-        """Show what happened to a run, oldest first"""
+        """List the events of a run, oldest first"""
         return self.call("run.events", fields)  # type: ignore[no-any-return]
 
     def run_event(self, **fields: Unpack[types.RunEventInput]) -> types.LogEntry:
@@ -661,19 +692,19 @@ class Operations(ABC):
         return self.call("run.event", fields)  # type: ignore[no-any-return]
 
     def harness_list(self, **fields: Unpack[types.HarnessListInput]) -> list[types.Harness]:
-        """List the agent software that runs had, by name and version"""
+        """List the agent software of runs, by name and version"""
         return self.call("harness.list", fields)  # type: ignore[no-any-return]
 
     def harness_set(self, **fields: Unpack[types.HarnessSetInput]) -> types.Harness:
-        """Say what an agent software can do, whether a run has had it yet or not"""
+        """Describe agent software, whether or not a run has used it"""
         return self.call("harness.set", fields)  # type: ignore[no-any-return]
 
     def runtime_list(self, **fields: Unpack[types.RuntimeListInput]) -> list[types.Runtime]:
-        """List the surroundings that runs took place in"""
+        """List the runtime environments of runs"""
         return self.call("runtime.list", fields)  # type: ignore[no-any-return]
 
     def runtime_set(self, **fields: Unpack[types.RuntimeSetInput]) -> types.Runtime:
-        """Describe surroundings that runs took place in"""
+        """Describe a runtime environment of runs"""
         return self.call("runtime.set", fields)  # type: ignore[no-any-return]
 
     def snapshot_create(self, **fields: Unpack[types.SnapshotCreateInput]) -> types.Snapshot:
@@ -689,19 +720,19 @@ class Operations(ABC):
         return self.call("snapshot.show", fields)  # type: ignore[no-any-return]
 
     def snapshot_delete(self, **fields: Unpack[types.SnapshotDeleteInput]) -> types.Deleted3:
-        """Forget a snapshot, whose content the machine that has it is going to delete"""
+        """Delete the record of a snapshot; its machine deletes the content"""
         return self.call("snapshot.delete", fields)  # type: ignore[no-any-return]
 
     def snapshot_restore(self, **fields: Unpack[types.SnapshotRestoreInput]) -> types.Snapshot:
-        """Record that a machine has made its tree equal to a snapshot"""
+        """Record that a machine has restored its tree to a snapshot"""
         return self.call("snapshot.restore", fields)  # type: ignore[no-any-return]
 
     def job_start(self, **fields: Unpack[types.JobStartInput]) -> types.Job:
-        """Take a slot of a lane for a command that somebody else looks after
+        """Take a slot of a lane for a command that the caller supervises
 
-        Without a free slot the answer is busy, and tells who has them. Slots are those of a machine: jobs on
-        other machines
-        take none of them.
+        Without a free slot, returns `busy` and lists who holds the slots. Each machine has its own slots:
+        jobs on other
+        machines take none of them.
         """
         return self.call("job.start", fields)  # type: ignore[no-any-return]
 
@@ -710,35 +741,35 @@ class Operations(ABC):
         return self.call("job.list", fields)  # type: ignore[no-any-return]
 
     def job_take(self, **fields: Unpack[types.JobTakeInput]) -> types.Job:
-        """Take the slot that a job waits for, if it is its turn; else it goes on waiting"""
+        """Take the slot that a job waits for, if it is its turn; otherwise it keeps waiting"""
         return self.call("job.take", fields)  # type: ignore[no-any-return]
 
     def job_update(self, **fields: Unpack[types.JobUpdateInput]) -> types.Job:
-        """Tell the process of a job that is not over"""
+        """Record the process of an unfinished job"""
         return self.call("job.update", fields)  # type: ignore[no-any-return]
 
     def job_show(self, **fields: Unpack[types.JobShowInput]) -> types.Job:
-        """Show a job and what was kept of its output"""
+        """Show a job and its stored output"""
         return self.call("job.show", fields)  # type: ignore[no-any-return]
 
     def job_finish(self, **fields: Unpack[types.JobFinishInput]) -> types.Job:
-        """Record how a job ended, and give back its slot"""
+        """Record how a job ended, and free its slot"""
         return self.call("job.finish", fields)  # type: ignore[no-any-return]
 
     def job_cancel(self, **fields: Unpack[types.JobCancelInput]) -> types.Job:
-        """Ask for the end of a job: one that waits ends at once, one that runs when its command is gone"""
+        """Cancel a job: a queued job ends at once, a running one when its command exits"""
         return self.call("job.cancel", fields)  # type: ignore[no-any-return]
 
     def job_settle(self, **fields: Unpack[types.JobSettleInput]) -> list[types.Job]:
-        """Give up jobs whose processes are gone from their machine; those that are over by now stay as they are"""
+        """Fail jobs whose processes are gone from their machine; jobs that have ended meanwhile stay as they are"""
         return self.call("job.settle", fields)  # type: ignore[no-any-return]
 
     def job_import(self, **fields: Unpack[types.JobImportInput]) -> list[types.Job]:
-        """Take in jobs that another tool kept as records; those that are here already stay as they are"""
+        """Import jobs from records of another tool; existing jobs stay as they are"""
         return self.call("job.import", fields)  # type: ignore[no-any-return]
 
     def job_stats(self, **fields: Unpack[types.JobStatsInput]) -> list[types.JobStats]:
-        """Tell how many jobs there were, how they ended and how long they took, by tool and lane"""
+        """Show how many jobs there were, how they ended and how long they took, by tool and lane"""
         return self.call("job.stats", fields)  # type: ignore[no-any-return]
 
     def kv_get(self, **fields: Unpack[types.KvGetInput]) -> types.Pair:
@@ -746,34 +777,34 @@ class Operations(ABC):
         return self.call("kv.get", fields)  # type: ignore[no-any-return]
 
     def kv_set(self, **fields: Unpack[types.KvSetInput]) -> types.Pair:
-        """Keep a value under a name, in place of the one before"""
+        """Store a value under a name, replacing the old one"""
         return self.call("kv.set", fields)  # type: ignore[no-any-return]
 
     def kv_list(self, **fields: Unpack[types.KvListInput]) -> list[types.Pair]:
-        """List values by their names"""
+        """List values, sorted by name"""
         return self.call("kv.list", fields)  # type: ignore[no-any-return]
 
     def kv_delete(self, **fields: Unpack[types.KvDeleteInput]) -> types.Deleted4:
-        """Forget a value"""
+        """Delete a value"""
         return self.call("kv.delete", fields)  # type: ignore[no-any-return]
 
     def record_put(self, **fields: Unpack[types.RecordPutInput]) -> types.Record:
-        """Keep a document in a collection, in place of the one with the same id"""
+        """Store a document in a collection, replacing the one with the same id"""
         return self.call("record.put", fields)  # type: ignore[no-any-return]
 
     def record_query(self, **fields: Unpack[types.RecordQueryInput]) -> types.Page2:
-        """Find records by what their fields are
+        """Find records by the values of their fields
 
         Tests look like status=running, n>=5, title~word, kind in ["a","b"] or 'parent is null'; a value that
-        is no JSON is a
-        text. A test looks at values of its own kind only, so n<5 finds numbers and no texts; what is missing
-        is null. ~ finds
-        a text in a text, whatever the case of its letters, and a value in a list.
+        is not JSON is
+        a string. A test matches only values of its own type: n<5 finds numbers, not strings; a missing field
+        is null. ~
+        finds a substring, ignoring case, or an element of a list.
         """
         return self.call("record.query", fields)  # type: ignore[no-any-return]
 
     def record_delete(self, **fields: Unpack[types.RecordDeleteInput]) -> types.Deleted5:
-        """Delete a record, or all that pass tests"""
+        """Delete a record, or all records that pass tests"""
         return self.call("record.delete", fields)  # type: ignore[no-any-return]
 
     def record_get(self, **fields: Unpack[types.RecordGetInput]) -> types.Record:
@@ -789,23 +820,23 @@ class Operations(ABC):
         return self.call("record.collections", fields)  # type: ignore[no-any-return]
 
     def record_apply(self, **fields: Unpack[types.RecordApplyInput]) -> list[types.Applied]:
-        """Make many changes of records in one transaction, across collections: all of them happen, or none"""
+        """Change many records in one transaction, across collections: all changes happen, or none"""
         return self.call("record.apply", fields)  # type: ignore[no-any-return]
 
     def record_index(self, **fields: Unpack[types.RecordIndexInput]) -> types.Indexed:
-        """Have fields of a collection indexed, so that questions about them need not look at every record"""
+        """Index fields of a collection, so that queries on them need not read every record"""
         return self.call("record.index", fields)  # type: ignore[no-any-return]
 
     def record_compact(self, **fields: Unpack[types.RecordCompactInput]) -> types.Compacted:
-        """Write the files of records anew, without what was replaced or deleted"""
+        """Compact the files of records: drop replaced and deleted versions"""
         return self.call("record.compact", fields)  # type: ignore[no-any-return]
 
     def work_start(self, **fields: Unpack[types.WorkStartInput]) -> types.Work:
-        """Begin to work on an issue, or on something new; what you did before is paused"""
+        """Start work on an issue, or on a new one; your current work is paused"""
         return self.call("work.start", fields)  # type: ignore[no-any-return]
 
     def work_current(self, **fields: Unpack[types.WorkCurrentInput]) -> types.Work | None:
-        """Show what somebody is doing, or the work on an issue, whoever does it; null if there is none"""
+        """Show the current work of an actor, or the work on an issue; null if there is none"""
         return self.call("work.current", fields)  # type: ignore[no-any-return]
 
     def work_pause(self, **fields: Unpack[types.WorkPauseInput]) -> types.Work:
@@ -813,7 +844,7 @@ class Operations(ABC):
         return self.call("work.pause", fields)  # type: ignore[no-any-return]
 
     def work_resume(self, **fields: Unpack[types.WorkResumeInput]) -> types.Work:
-        """Go on with work that was paused"""
+        """Resume paused work"""
         return self.call("work.resume", fields)  # type: ignore[no-any-return]
 
     def work_done(self, **fields: Unpack[types.WorkDoneInput]) -> types.Work:
@@ -821,7 +852,7 @@ class Operations(ABC):
         return self.call("work.done", fields)  # type: ignore[no-any-return]
 
     def work_step_add(self, **fields: Unpack[types.WorkStepAddInput]) -> types.Work:
-        """Add steps"""
+        """Add steps to work"""
         return self.call("work.step.add", fields)  # type: ignore[no-any-return]
 
     def work_step_list(self, **fields: Unpack[types.WorkStepListInput]) -> list[types.Step]:
@@ -829,39 +860,39 @@ class Operations(ABC):
         return self.call("work.step.list", fields)  # type: ignore[no-any-return]
 
     def work_step_done(self, **fields: Unpack[types.WorkStepDoneInput]) -> types.Work:
-        """Tick a step"""
+        """Mark a step as done"""
         return self.call("work.step.done", fields)  # type: ignore[no-any-return]
 
     def work_list(self, **fields: Unpack[types.WorkListInput]) -> list[types.Work]:
-        """List work, what was touched last first"""
+        """List work, most recently changed first"""
         return self.call("work.list", fields)  # type: ignore[no-any-return]
 
     def release_ship(self, **fields: Unpack[types.ReleaseShipInput]) -> types.Shipped:
-        """Record that something was shipped"""
+        """Record a release"""
         return self.call("release.ship", fields)  # type: ignore[no-any-return]
 
     def release_list(self, **fields: Unpack[types.ReleaseListInput]) -> list[types.Release]:
-        """List what was shipped, newest first"""
+        """List releases, newest first"""
         return self.call("release.list", fields)  # type: ignore[no-any-return]
 
     def release_changelog(self, **fields: Unpack[types.ReleaseChangelogInput]) -> types.ChangelogText:
-        """Print what was shipped and closed, as markdown"""
+        """Print a changelog of releases and closed issues, as Markdown"""
         return self.call("release.changelog", fields)  # type: ignore[no-any-return]
 
     def skill_set(self, **fields: Unpack[types.SkillSetInput]) -> types.Skills:
-        """Say which skills an agent's file calls for, in place of those before"""
+        """Set the skills that an agent file requires, replacing the old ones"""
         return self.call("skill.set", fields)  # type: ignore[no-any-return]
 
     def skill_list(self, **fields: Unpack[types.SkillListInput]) -> types.Skills:
-        """List the skills that agents' files call for"""
+        """List the skills that agent files require"""
         return self.call("skill.list", fields)  # type: ignore[no-any-return]
 
     def skill_remove(self, **fields: Unpack[types.SkillRemoveInput]) -> types.Skills:
-        """Take out the skills of an agent's file"""
+        """Remove the skills of an agent file"""
         return self.call("skill.remove", fields)  # type: ignore[no-any-return]
 
     def skill_import(self, **fields: Unpack[types.SkillImportInput]) -> types.Skills:
-        """Take in many at once; names that are not among them stay as they are"""
+        """Set the skills of many agent files; other files keep theirs"""
         return self.call("skill.import", fields)  # type: ignore[no-any-return]
 
     def learning_remember(self, **fields: Unpack[types.LearningRememberInput]) -> types.Remembered:
@@ -869,15 +900,15 @@ class Operations(ABC):
         return self.call("learning.remember", fields)  # type: ignore[no-any-return]
 
     def learning_list(self, **fields: Unpack[types.LearningListInput]) -> list[types.Shown]:
-        """List learnings that hold, newest first"""
+        """List valid learnings, newest first"""
         return self.call("learning.list", fields)  # type: ignore[no-any-return]
 
     def learning_take(self, **fields: Unpack[types.LearningTakeInput]) -> list[types.Remembered]:
-        """Keep learnings that another tool wrote down, by piece of work: all of them, or none"""
+        """Import learnings of another tool, by work: all of them, or none"""
         return self.call("learning.take", fields)  # type: ignore[no-any-return]
 
     def learning_recall(self, **fields: Unpack[types.LearningRecallInput]) -> list[types.Hit]:
-        """Find what was found out, best first: by words, tags and files, and by how fresh and weighty it is"""
+        """Search learnings by words, tags and files, best first"""
         return self.call("learning.recall", fields)  # type: ignore[no-any-return]
 
     def learning_show(self, **fields: Unpack[types.LearningShowInput]) -> types.Shown:
@@ -889,7 +920,7 @@ class Operations(ABC):
         return self.call("learning.forget", fields)  # type: ignore[no-any-return]
 
     def learning_verify(self, **fields: Unpack[types.LearningVerifyInput]) -> types.Learning:
-        """Say that a learning still holds, which makes it fresh"""
+        """Confirm that a learning is still valid, which makes it fresh"""
         return self.call("learning.verify", fields)  # type: ignore[no-any-return]
 
     def loop_create(self, **fields: Unpack[types.LoopCreateInput]) -> types.Loop:
@@ -901,17 +932,15 @@ class Operations(ABC):
         return self.call("loop.list", fields)  # type: ignore[no-any-return]
 
     def loop_take(self, **fields: Unpack[types.LoopTakeInput]) -> list[types.Loop]:
-        """Keep loops that another tool wrote down, with their ids: all of them, or none; those that are here
-        stay as they are
-        """
+        """Import loops of another tool with their ids: all of them, or none; existing loops stay as they are"""
         return self.call("loop.take", fields)  # type: ignore[no-any-return]
 
     def loop_take_files(self, **fields: Unpack[types.LoopTakeFilesInput]) -> types.TakenFiles:
-        """Keep files of a loop that another tool has; what is here already stays as it is
+        """Import files of a loop of another tool; existing files stay as they are
 
-        A long file comes in parts. A part that begins where the file here ends is added to it; one that says
-        something else
-        than the file here is left out and reported as a clash.
+        A long file is sent in parts. A part that starts where the stored file ends is appended; one that
+        differs from the
+        stored file is skipped and reported as a clash.
         """
         return self.call("loop.take_files", fields)  # type: ignore[no-any-return]
 
@@ -920,23 +949,23 @@ class Operations(ABC):
         return self.call("loop.show", fields)  # type: ignore[no-any-return]
 
     def loop_tree(self, **fields: Unpack[types.LoopTreeInput]) -> list[types.Branch]:
-        """Show a loop and all that are below it"""
+        """Show a loop and its descendants"""
         return self.call("loop.tree", fields)  # type: ignore[no-any-return]
 
     def loop_claim(self, **fields: Unpack[types.LoopClaimInput]) -> types.Loop | None:
-        """Take the next loop that can be run, and run it; null if there is none"""
+        """Claim the next runnable loop and start it; null if there is none"""
         return self.call("loop.claim", fields)  # type: ignore[no-any-return]
 
     def loop_start(self, **fields: Unpack[types.LoopStartInput]) -> types.Loop:
-        """Run a loop that is pending and whose parent is complete"""
+        """Start a pending loop whose parent is complete"""
         return self.call("loop.start", fields)  # type: ignore[no-any-return]
 
     def loop_pause(self, **fields: Unpack[types.LoopPauseInput]) -> types.Loop:
-        """Pause a loop that runs"""
+        """Pause a running loop"""
         return self.call("loop.pause", fields)  # type: ignore[no-any-return]
 
     def loop_resume(self, **fields: Unpack[types.LoopResumeInput]) -> types.Loop:
-        """Go on with a loop that is paused or was rebased; whoever does so runs it"""
+        """Resume a paused or rebased loop; the caller becomes its runner"""
         return self.call("loop.resume", fields)  # type: ignore[no-any-return]
 
     def loop_rebase(self, **fields: Unpack[types.LoopRebaseInput]) -> types.Loop:
@@ -944,24 +973,24 @@ class Operations(ABC):
         return self.call("loop.rebase", fields)  # type: ignore[no-any-return]
 
     def loop_iterate(self, **fields: Unpack[types.LoopIterateInput]) -> types.Iterated:
-        """Begin the next iteration of a loop that runs: count it, and make its directory
+        """Begin the next iteration of a running loop: count it, and create its directory
 
-        The answer tells the directory, local/loops/ID/iterations/NNN of the store, which `current` beside it
-        points to. Files
-        that are given are put there; others can be written there later.
+        Returns the directory, local/loops/ID/iterations/NNN in the store; the link `current` next to it
+        points there. The
+        given files are stored there; others can be added later.
         """
         return self.call("loop.iterate", fields)  # type: ignore[no-any-return]
 
     def loop_submit(self, **fields: Unpack[types.LoopSubmitInput]) -> types.Loop:
-        """Ask for approval of what a loop has made"""
+        """Submit the result of a loop for approval"""
         return self.call("loop.submit", fields)  # type: ignore[no-any-return]
 
     def loop_approve(self, **fields: Unpack[types.LoopApproveInput]) -> types.Approved:
-        """Approve what a loop has made, and create the loops that follow from it: all of that, or nothing"""
+        """Approve the result of a loop and create its child loops, all in one transaction"""
         return self.call("loop.approve", fields)  # type: ignore[no-any-return]
 
     def loop_reject(self, **fields: Unpack[types.LoopRejectInput]) -> types.Loop:
-        """Send a loop back to work that awaits approval"""
+        """Reject the result of a loop that awaits approval; it runs again"""
         return self.call("loop.reject", fields)  # type: ignore[no-any-return]
 
     def loop_complete(self, **fields: Unpack[types.LoopCompleteInput]) -> types.Loop:
@@ -969,7 +998,7 @@ class Operations(ABC):
         return self.call("loop.complete", fields)  # type: ignore[no-any-return]
 
     def loop_fail(self, **fields: Unpack[types.LoopFailInput]) -> types.Loop:
-        """Give a loop up"""
+        """Mark a loop as failed"""
         return self.call("loop.fail", fields)  # type: ignore[no-any-return]
 
     def loop_invalidate(self, **fields: Unpack[types.LoopInvalidateInput]) -> types.Invalidated:
@@ -981,18 +1010,20 @@ class Operations(ABC):
         return self.call("loop.archive", fields)  # type: ignore[no-any-return]
 
     def loop_recover(self, **fields: Unpack[types.LoopRecoverInput]) -> types.Loop:
-        """Give back a loop that runs or is rebased and whose runner is gone: it can be claimed again, or has
-        failed if its work is
-        gone too. One that stands elsewhere by now stays as it is
+        """Release a running or rebasing loop whose runner is gone
+
+        The loop can be claimed again, or fails if its worktree is gone too. A loop whose status has changed
+        since is left
+        alone.
         """
         return self.call("loop.recover", fields)  # type: ignore[no-any-return]
 
     def signal_send(self, **fields: Unpack[types.SignalSendInput]) -> types.Sent:
-        """Send a signal to a loop, an agent or a run, or to all loops that a selector means just now
+        """Send a signal to a loop, an agent or a run, or to all loops that a selector matches now
 
-        descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Loops that are over or
-        archived are only
-        meant by a status that names them.
+        descendants:LOOP, children:LOOP, type:TYPE and status:STATUS are selectors. Finished or archived loops
+        only match a
+        status that names them.
         """
         return self.call("signal.send", fields)  # type: ignore[no-any-return]
 
@@ -1001,9 +1032,7 @@ class Operations(ABC):
         return self.call("signal.list", fields)  # type: ignore[no-any-return]
 
     def signal_take(self, **fields: Unpack[types.SignalTakeInput]) -> list[types.Signal]:
-        """Keep signals that another tool wrote down, with their ids: all of them, or none; those that are here
-        stay as they are
-        """
+        """Import signals of another tool with their ids: all of them, or none; existing signals stay as they are"""
         return self.call("signal.take", fields)  # type: ignore[no-any-return]
 
     def signal_show(self, **fields: Unpack[types.SignalShowInput]) -> types.Shown2:
@@ -1015,7 +1044,7 @@ class Operations(ABC):
         return self.call("signal.ack", fields)  # type: ignore[no-any-return]
 
     def signal_prune(self, **fields: Unpack[types.SignalPruneInput]) -> types.Pruned:
-        """Delete signals that all have acknowledged long ago, with their receipts"""
+        """Delete signals that all recipients acknowledged long ago, with their receipts"""
         return self.call("signal.prune", fields)  # type: ignore[no-any-return]
 
     def lock_acquire(self, **fields: Unpack[types.LockAcquireInput]) -> types.Lock:
@@ -1023,19 +1052,19 @@ class Operations(ABC):
         return self.call("lock.acquire", fields)  # type: ignore[no-any-return]
 
     def lock_list(self, **fields: Unpack[types.LockListInput]) -> list[types.Lock]:
-        """List the locks that somebody holds, by name"""
+        """List the held locks, sorted by name"""
         return self.call("lock.list", fields)  # type: ignore[no-any-return]
 
     def lock_release(self, **fields: Unpack[types.LockReleaseInput]) -> types.Lock:
-        """Give a lock back"""
+        """Release a lock"""
         return self.call("lock.release", fields)  # type: ignore[no-any-return]
 
     def lock_status(self, **fields: Unpack[types.LockStatusInput]) -> types.Lock:
-        """Show who holds a lock, and its number"""
+        """Show who holds a lock, and its fencing number"""
         return self.call("lock.status", fields)  # type: ignore[no-any-return]
 
     def context(self, **fields: Unpack[types.ContextInput]) -> types.Briefing:
-        """Tell where things stand within a budget: what I am doing, what is next, and what is known about it"""
+        """Show what an agent needs to continue: work, claims, the queue, learnings and releases"""
         return self.call("context", fields)  # type: ignore[no-any-return]
 
     def sync_changes(self, **fields: Unpack[types.SyncChangesInput]) -> types.Changed:
@@ -1055,5 +1084,21 @@ class Operations(ABC):
         return self.call("sync.peers", fields)  # type: ignore[no-any-return]
 
     def import_records(self, **fields: Unpack[types.ImportRecordsInput]) -> list[types.Told]:
-        """Take in records that another tool kept; what is here already stays as it is"""
+        """Import records of another tool; existing records stay as they are"""
         return self.call("import.records", fields)  # type: ignore[no-any-return]
+
+    def transcript_import(self, **fields: Unpack[types.TranscriptImportInput]) -> types.TranscriptImport:
+        """Take in the next part of a transcript that agent software wrote
+
+        The part is refused as a conflict unless it begins where the last one ended, so that nothing is taken
+        twice.
+        """
+        return self.call("transcript.import", fields)  # type: ignore[no-any-return]
+
+    def tracker_import(self, **fields: Unpack[types.TrackerImportInput]) -> list[types.ImportedItem]:
+        """Import issues of another tracker; those imported before get what has changed there since"""
+        return self.call("tracker.import", fields)  # type: ignore[no-any-return]
+
+    def tracker_export(self, **fields: Unpack[types.TrackerExportInput]) -> list[types.WholeIssue]:
+        """Read whole issues, in the order of their ids"""
+        return self.call("tracker.export", fields)  # type: ignore[no-any-return]

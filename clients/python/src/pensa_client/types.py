@@ -238,10 +238,12 @@ class IssueDetail(TypedDict):
     """The tasks whose closing closes this bug"""
     children: NotRequired[list[Issue]]
     """The issues that are parts of it"""
-    progress: NotRequired[Progress | None]
+    progress: NotRequired[IssueProgress | None]
     """How much of what is below it is done"""
     linked_by: NotRequired[list[LinkedIssue]]
     """Links of other issues to it"""
+    spent: NotRequired[Spent | None]
+    """What the sessions about it and those of its runs used and cost"""
 
 
 class Comment(TypedDict):
@@ -256,7 +258,7 @@ class Comment(TypedDict):
     created_at: str
 
 
-class Progress(TypedDict):
+class IssueProgress(TypedDict):
     """The issues without children below an issue."""
 
     closed: int
@@ -276,6 +278,49 @@ class LinkedIssue(TypedDict):
     """Absent if there is no such issue"""
     status: NotRequired[Literal["open", "in_progress", "closed", None]]
     """Where an issue stands."""
+
+
+class Spent(TypedDict):
+    """What inferences used and cost."""
+
+    input: int
+    output: int
+    cache_read: int
+    """Read from the provider's cache"""
+    cache_write: int
+    """Written to the provider's cache"""
+    cost_usd: NotRequired[float | None]
+    """In dollars, if all models have a price"""
+    models: NotRequired[dict[str, ModelUsage]]
+    """By model, as the entries tell it; `unknown` where they name none"""
+
+
+class ModelUsage(TypedDict):
+    """The usage of one model."""
+
+    input: int
+    output: int
+    cache_read: int
+    """Read from the provider's cache"""
+    cache_write: int
+    """Written to the provider's cache"""
+    total: int
+    reported_usd: NotRequired[float | None]
+    """What it cost in dollars, as far as its entries say"""
+    unreported: NotRequired[Tokens | None]
+    """The tokens of entries that do not say what they cost, if others do"""
+
+
+class Tokens(TypedDict):
+    """Tokens of one inference, or of many."""
+
+    input: int
+    output: int
+    cache_read: int
+    """Read from the provider's cache"""
+    cache_write: int
+    """Written to the provider's cache"""
+    total: int
 
 
 class CountedCase1(TypedDict):
@@ -372,10 +417,12 @@ class Assignment(TypedDict):
     """The tasks whose closing closes this bug"""
     children: NotRequired[list[Issue]]
     """The issues that are parts of it"""
-    progress: NotRequired[Progress | None]
+    progress: NotRequired[IssueProgress | None]
     """How much of what is below it is done"""
     linked_by: NotRequired[list[LinkedIssue]]
     """Links of other issues to it"""
+    spent: NotRequired[Spent | None]
+    """What the sessions about it and those of its runs used and cost"""
     parent_issue: NotRequired[Issue | None]
     """The issue that it is a part of"""
     learnings: NotRequired[list[Learning]]
@@ -385,12 +432,12 @@ class Assignment(TypedDict):
 
 
 class Learning(TypedDict):
-    """What somebody found out."""
+    """A finding with its source."""
 
     id: str
     """The id of a learning, such as `ln-a1b2c3d4`."""
     kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """What kind of knowledge it is."""
+    """The kind of a learning."""
     text: str
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -398,30 +445,30 @@ class Learning(TypedDict):
     issue_id: NotRequired[str | None]
     """The issue it came from"""
     work: NotRequired[str | None]
-    """The piece of work it came from, by its issue"""
+    """The work it came from, by its issue"""
     session_id: NotRequired[str | None]
     """The session it came from"""
     impact: NotRequired[Literal["high", "medium", "low"]]
     """How much it matters."""
     expires_at: NotRequired[str | None]
-    """From when on it no longer holds"""
+    """When it expires"""
     supersedes: NotRequired[str | None]
-    """The learning in whose place this one is"""
+    """The learning that it replaces"""
     revision: NotRequired[int]
-    """How often it was told: 1 and one more each time that somebody found out the same"""
+    """How often it was remembered: 1, and one more for each merged duplicate"""
     value: NotRequired[Worth | None]
-    """What the work was worth that it came from"""
+    """The value of the work it came from"""
     linear_id: NotRequired[str | None]
     """The issue of another tracker"""
     actor: str
     created_at: str
     updated_at: str
     verified_at: NotRequired[str | None]
-    """When somebody last said that it still holds"""
+    """When it was last confirmed as valid"""
 
 
 class Worth(TypedDict):
-    """What a piece of work was worth, as its author put it."""
+    """The value of work, as its author rated it."""
 
     type: NotRequired[str | None]
     """`feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another"""
@@ -461,17 +508,25 @@ class LinkChange(TypedDict):
     kinds: list[Literal["relates", "duplicates", "supersedes", "discovered-from"]]
 
 
+class View(TypedDict):
+    """A query with a name. Listings take `@NAME` in place of it."""
+
+    name: str
+    query: str
+    updated_at: str
+
+
 class Trace(TypedDict):
-    """The whole life of one issue."""
+    """The whole history of one issue."""
 
     issue: Issue
     entries: list[Moment]
     """What happened, oldest first"""
     left_out: int
-    """How many earlier entries there are that were not wanted"""
+    """How many earlier entries are left out by the limit"""
     totals: Totals
     notes: list[str]
-    """What could not be told"""
+    """What is missing from the trace, and why"""
 
 
 class Moment(TypedDict):
@@ -483,18 +538,18 @@ class Moment(TypedDict):
     event: str
     """What happened to it: `created`, `claimed`, `started` and so on"""
     id: NotRequired[str | None]
-    """The id of what it is about, if that is not the issue"""
+    """The id of its subject, if that is not the issue"""
     actor: NotRequired[str | None]
     text: NotRequired[str]
-    """In a few words"""
+    """A short description"""
     duration_ms: NotRequired[int | None]
-    """How long it took, in milliseconds, if this is its end"""
+    """Its duration in milliseconds, if this is its end"""
     failed: NotRequired[bool]
-    """Whether it went wrong"""
+    """Whether it failed"""
 
 
 class Totals(TypedDict):
-    """What the life of an issue amounts to."""
+    """Totals of the history of an issue."""
 
     age_ms: int
     """From its creation until it was closed, or until now, in milliseconds"""
@@ -512,15 +567,17 @@ class Totals(TypedDict):
     snapshots: int
     sessions: list[SessionCost]
     tokens: Tokens
+    models: NotRequired[dict[str, ModelUsage]]
+    """The tokens by model"""
     cost_usd: NotRequired[float | None]
-    """In dollars, if any entry tells"""
+    """In dollars, if all models have a price, or the entries record it"""
     commits: int
     learnings: int
     releases: int
 
 
 class Count(TypedDict):
-    """Things of one kind: how many, how many went wrong, and how long they took together."""
+    """Entries of one kind: how many, how many failed, and how long they took together."""
 
     count: int
     failed: int
@@ -529,7 +586,7 @@ class Count(TypedDict):
 
 
 class SessionCost(TypedDict):
-    """What a session cost."""
+    """The cost of a session."""
 
     id: str
     """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
@@ -538,48 +595,68 @@ class SessionCost(TypedDict):
     entries: int
     tokens: Tokens
     cost_usd: NotRequired[float | None]
-    """In dollars, if its entries tell"""
+    """In dollars, if its entries record it, or all its models have a price"""
 
 
-class Tokens(TypedDict):
-    """Tokens of one inference, or of many."""
+class CostReport(TypedDict):
+    """What was spent, in groups."""
 
+    by: Literal["issue", "agent", "run", "session", "model", "day"]
+    """What costs are grouped by."""
+    rows: list[CostRow]
+    total: Spent
+    unpriced: list[str]
+    """Models without a price"""
+    prices_of: str
+    """The day of the list prices"""
+
+
+class CostRow(TypedDict):
+    """What a group spent."""
+
+    key: NotRequired[str | None]
+    """The id, model or day; absent for what belongs to none"""
+    title: NotRequired[str | None]
+    """What it is called, if it has a name"""
     input: int
     output: int
     cache_read: int
     """Read from the provider's cache"""
     cache_write: int
     """Written to the provider's cache"""
-    total: int
+    cost_usd: NotRequired[float | None]
+    """In dollars, if all models have a price"""
+    models: NotRequired[dict[str, ModelUsage]]
+    """By model, as the entries tell it; `unknown` where they name none"""
 
 
 class Insights(TypedDict):
-    """What matters in the graph of issues that are not closed, and why."""
+    """What matters in the graph of issues that are not closed, with figures."""
 
     issues: int
     """Issues that are not closed"""
     waits: int
-    """Edges between them, from one that waits to what it waits for"""
+    """Edges between them, from a waiting issue to the one it waits for"""
     stuck: int
     """Issues in or behind a cycle, which can never be ready; `pn dep cycles` shows it"""
     approximate: bool
     """Whether the scores of bottlenecks are an estimate"""
     sources: NotRequired[int | None]
-    """From how many issues chains were followed for that; absent if from all"""
+    """The number of issues from which chains were followed for that; absent if all"""
     bottlenecks: list[Ranked]
-    """On the most of the shortest chains between others, by betweenness"""
+    """Issues on the most of the shortest chains between others, by betweenness"""
     keystones: list[Ranked]
-    """With the most resting on them, by PageRank"""
+    """Issues on which the most depends, by PageRank"""
     critical_path: Chain
-    """The longest chain, and the issues that nearly are on one as long"""
+    """The longest chain, and the issues that are nearly on it"""
     articulation_points: list[Ranked]
-    """Without which their part of the graph falls apart, by how many neighbours they have"""
+    """Issues whose removal splits their part of the graph, by their number of neighbours"""
     articulation_count: int
     """How many there are of these"""
     stale_claims: list[StaleClaim]
-    """Claims that nothing happened to for long, the longest first"""
+    """Claims without a change for long, the longest first"""
     blocked_cascades: list[Cascade]
-    """What can begin now and holds up the most"""
+    """Ready issues that hold up the most"""
     priority_conflicts: list[PriorityConflict]
     """Issues less urgent than one that waits for them"""
     priority_conflict_count: int
@@ -587,7 +664,7 @@ class Insights(TypedDict):
 
 
 class Ranked(TypedDict):
-    """An issue with a score and what that comes from."""
+    """An issue with its score and the figures behind it."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
@@ -598,25 +675,25 @@ class Ranked(TypedDict):
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     score: float
     waits_for: int
-    """How many it waits for, directly"""
+    """How many issues it waits for, directly"""
     blocks: int
-    """How many wait for it, directly"""
+    """How many issues wait for it, directly"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
     frees: int
-    """How many become ready once it, and then what that frees, is closed"""
+    """How many issues become ready once it and then each issue it unblocks is closed"""
 
 
 class Chain(TypedDict):
     """The longest chain of issues that wait for each other."""
 
     unit: Literal["issues", "seconds"]
-    """What length and slack count: issues, or seconds of estimates if all issues of the longest chain have one"""
+    """The unit of length and slack: issues, or seconds of estimates if all issues of the longest chain have one"""
     length: int
     issues: list[ChainStep]
-    """What has to be done first in front"""
+    """Its issues, the first to be done first"""
     slack: list[ChainStep]
-    """Other issues, by how much longer their chains could be"""
+    """Other issues, by slack"""
 
 
 class ChainStep(TypedDict):
@@ -630,13 +707,13 @@ class ChainStep(TypedDict):
     priority: Literal["p0", "p1", "p2", "p3"]
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     slack: int
-    """How much longer its chains could be without making the longest one longer"""
+    """Slack: how much longer its chains could be without exceeding the longest one"""
     length: int
-    """Its own part of the length"""
+    """Its own share of the length"""
 
 
 class StaleClaim(TypedDict):
-    """A claim that nothing happened to for long."""
+    """A claim without a change for long."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
@@ -651,11 +728,11 @@ class StaleClaim(TypedDict):
     idle_hours: int
     """Whole hours since then"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
 
 
 class Cascade(TypedDict):
-    """An issue that waits for nothing, and what it holds up."""
+    """A ready issue, and what it holds up."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
@@ -666,11 +743,11 @@ class Cascade(TypedDict):
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     assignee: NotRequired[str | None]
     blocks: int
-    """How many wait for it, directly"""
+    """How many issues wait for it, directly"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
     frees: int
-    """How many become ready once it, and then what that frees, is closed"""
+    """How many issues become ready once it and then each issue it unblocks is closed"""
     depth: int
     """Issues in the longest chain that waits for it"""
 
@@ -690,7 +767,7 @@ class PriorityConflict(TypedDict):
     because_of: IssueBrief
     """That issue"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
 
 
 class IssueBrief(TypedDict):
@@ -706,24 +783,22 @@ class IssueBrief(TypedDict):
 
 
 class Plan(TypedDict):
-    """A way to do all that is not closed, in parallel."""
+    """A plan to work on all issues that are not closed, in parallel."""
 
     issues: int
     """Issues that are not closed"""
     agents: NotRequired[int | None]
-    """For how many agents, if that was said"""
+    """The number of agents, if given"""
     stuck: int
-    """Issues in or behind a cycle, which stand at the end of their track"""
+    """Issues in or behind a cycle, which are last in their track"""
     start: list[StartIssue]
-    """What to start now: ready, by how many become ready through it"""
+    """The ready issues to start now, by how many others they make ready"""
     tracks: list[Track]
-    """Every issue is in one of these. For a number of agents, one for each; else tracks do not wait for each
-    other
-    """
+    """Each issue is in one track. Each agent has one track; without agents, tracks do not wait for each other"""
     longest_chain: Chain
-    """What cannot be done in parallel"""
+    """The longest chain, which cannot be done in parallel"""
     forecast: NotRequired[Forecast | None]
-    """When all of it may be closed; absent if too little was closed so far"""
+    """When all issues may be closed; absent if too few were closed so far"""
 
 
 class StartIssue(TypedDict):
@@ -739,20 +814,20 @@ class StartIssue(TypedDict):
     track: int
     """The number of its track"""
     frees: int
-    """How many become ready once it, and then what that frees, is closed"""
+    """How many issues become ready once it and then each issue it unblocks is closed"""
     depth: int
     """Issues in the longest chain that waits for it"""
 
 
 class Track(TypedDict):
-    """Issues to be done one after the other, or without waiting for those of other tracks."""
+    """Issues to do one after the other, or independently of other tracks."""
 
     track: int
     """From 1"""
     issues: list[TrackIssue]
-    """In an order that can be worked in"""
+    """In an order that respects dependencies"""
     depth: int
-    """Issues in the longest chain of those in it"""
+    """The length of its longest chain, in issues"""
 
 
 class TrackIssue(TypedDict):
@@ -766,28 +841,28 @@ class TrackIssue(TypedDict):
     priority: Literal["p0", "p1", "p2", "p3"]
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     after: NotRequired[list[str]]
-    """What it waits for"""
+    """The issues it waits for"""
 
 
 class Forecast(TypedDict):
-    """When all issues may be closed if as much is closed each day as before, and nothing new comes."""
+    """When all issues may be closed, at the observed daily rate and without new issues."""
 
     date: str
-    """As likely before as after"""
+    """The median: an earlier and a later date are equally likely"""
     earliest: str
-    """One of ten is earlier"""
+    """The 10th percentile: one outcome in ten is earlier"""
     latest: str
-    """One of ten is later"""
+    """The 90th percentile: one outcome in ten is later"""
     left: int
     """Issues that are not closed"""
     closed: int
-    """Issues closed within the days that were looked back on"""
+    """Issues closed within the observed days"""
     days: int
-    """How many days were looked back on"""
+    """The number of observed days"""
     per_day: float
-    """Issues closed on one day, on average"""
+    """Average number of issues closed per day"""
     deviation: float
-    """How much days differ: the standard deviation of that"""
+    """The standard deviation of that number"""
 
 
 class Why(TypedDict):
@@ -806,11 +881,11 @@ class Why(TypedDict):
     defer: NotRequired[str | None]
     """Until when it is deferred"""
     waits_for: list[Held]
-    """Issues that are not closed that it waits for, directly"""
+    """The issues it waits for directly that are not closed"""
     begin_with: list[Held]
-    """Where to begin: what it waits for, by way of others too, that itself waits for nothing"""
+    """Where to start: the issues it waits for, directly or indirectly, that wait for nothing"""
     rank: NotRequired[Ranking | None]
-    """Its numbers; absent if it is closed"""
+    """Its figures; absent if it is closed"""
 
 
 class Held(TypedDict):
@@ -827,24 +902,24 @@ class Held(TypedDict):
 
 
 class Ranking(TypedDict):
-    """Where an issue stands among those that are not closed. Ranks count from 1."""
+    """The ranks of an issue among those that are not closed, from 1."""
 
     issues: int
     """How many issues are not closed"""
     ready: int
     """How many are ready"""
     by_priority: NotRequired[int | None]
-    """Its place in `pn ready`, by priority and then age; absent unless it is ready"""
+    """Its position in `pn ready`, by priority and then age; absent unless it is ready"""
     by_impact: NotRequired[int | None]
-    """Its place in `pn ready --sort impact`"""
+    """Its position in `pn ready --sort impact`"""
     ahead: NotRequired[IssueBrief | None]
-    """The one before it in `pn ready`"""
+    """The issue before it in `pn ready`"""
     blocks: int
-    """How many wait for it, directly"""
+    """How many issues wait for it, directly"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
     frees: int
-    """How many become ready once it, and then what that frees, is closed"""
+    """How many issues become ready once it and then each issue it unblocks is closed"""
     depth: int
     """Issues in the longest chain that waits for it"""
     page_rank: float
@@ -854,15 +929,15 @@ class Ranking(TypedDict):
     approximate: bool
     """Whether betweenness is an estimate"""
     slack: NotRequired[int | None]
-    """How much longer its chains could be without making the longest one longer; absent if that is not known"""
+    """Slack: how much longer its chains could be without exceeding the longest one; absent if unknown"""
     unit: Literal["issues", "seconds"]
-    """What slack counts"""
+    """The unit of slack"""
     more_urgent: NotRequired[IssueBrief | None]
     """The most urgent issue that waits for it, if it is more urgent"""
 
 
 class Impact(TypedDict):
-    """What closing an issue would bring."""
+    """The effect of closing an issue."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
@@ -872,17 +947,17 @@ class Impact(TypedDict):
     priority: Literal["p0", "p1", "p2", "p3"]
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     frees: int
-    """How many become ready once it, and then what that frees, is closed"""
+    """How many issues become ready once it and then each issue it unblocks is closed"""
     behind: int
-    """How many wait for it, directly or by way of others"""
+    """How many issues wait for it, directly or indirectly"""
     waves: list[Wave]
-    """What waits for nothing once it is closed, then once that is closed too, and so on"""
+    """The issues that wait for nothing once it is closed, then once those are closed, and so on"""
     still_blocked: list[StillBlocked]
-    """What waits for it or for what it frees, and for others too"""
+    """The issues that wait for it or for an issue it unblocks, and for others too"""
 
 
 class Wave(TypedDict):
-    """Issues that wait for nothing at the same time."""
+    """Issues that become ready at the same time."""
 
     wave: int
     """From 1"""
@@ -900,7 +975,7 @@ class StillBlocked(TypedDict):
     priority: Literal["p0", "p1", "p2", "p3"]
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     waits_for: list[IssueBrief]
-    """What it waits for beside those"""
+    """What else it waits for"""
 
 
 class Diff(TypedDict):
@@ -913,28 +988,28 @@ class Diff(TypedDict):
     reopened: list[ChangedIssue]
     deleted: list[ChangedIssue]
     changed: list[ChangedIssue]
-    """What has other fields than before"""
+    """Issues whose fields differ"""
 
 
 class ChangedIssue(TypedDict):
-    """An issue that is not as it was."""
+    """A changed issue."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     title: NotRequired[str | None]
-    """Its title now, or when it was deleted"""
+    """Its title now, or at its deletion"""
     actor: str
-    """Who did that last"""
+    """The actor of the last change"""
     at: str
-    """When that was"""
+    """The time of the last change"""
     fields: NotRequired[dict[str, Any]]
     """Fields that differ, each as `{"old":…,"new":…}`"""
     waits_for: NotRequired[list[str]]
-    """What it waits for now and did not before"""
+    """Dependencies that were added"""
     no_longer_waits_for: NotRequired[list[str]]
-    """What it no longer waits for"""
+    """Dependencies that were removed"""
     comments: NotRequired[int]
-    """How many comments it got"""
+    """The number of new comments"""
 
 
 class Network(TypedDict):
@@ -958,21 +1033,21 @@ class Wait(TypedDict):
 
 
 class Chart(TypedDict):
-    """Numbers to draw: one entry for each day in UTC, the first one first."""
+    """Figures to draw: one entry for each day in UTC, oldest first."""
 
     since: str
     until: str
     days: list[Day]
     closed: list[Cycle]
-    """Issues closed in this time, in the order of their closing"""
+    """Issues closed in this period, in order of closing"""
     median_ms: NotRequired[int | None]
-    """What half of them took at most, in milliseconds"""
+    """The median of their durations, in milliseconds"""
     p85_ms: NotRequired[int | None]
-    """What 85 of 100 took at most"""
+    """The 85th percentile of their durations, in milliseconds"""
 
 
 class Day(TypedDict):
-    """What there was at the end of a day, and what happened on it."""
+    """The state at the end of a day, and its events."""
 
     day: str
     """Such as `2026-02-27`"""
@@ -980,18 +1055,18 @@ class Day(TypedDict):
     in_progress: int
     closed: int
     created: int
-    """How many were created on it"""
+    """Issues created on this day"""
     done: int
-    """How many were closed on it"""
+    """Issues closed on this day"""
 
 
 class Cycle(TypedDict):
-    """How long an issue took."""
+    """The duration of an issue."""
 
     id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     started_at: str
-    """When it was first claimed; when it was created, if it never was"""
+    """When it was first claimed, or created if it never was claimed"""
     closed_at: str
     took_ms: int
     """In milliseconds"""
@@ -1002,9 +1077,9 @@ class Page(TypedDict):
 
     events: list[LogEntry]
     last: int
-    """How far the log was looked through: go on after this number"""
+    """The last number that was searched: continue after it"""
     end: int
-    """Where the log ends now"""
+    """The number at the end of the log"""
 
 
 class LogEntry(TypedDict):
@@ -1025,7 +1100,7 @@ class LogEntry(TypedDict):
 
 
 class Summary(TypedDict):
-    """The health of a project at a glance."""
+    """How many issues there are, by status and type."""
 
     open: int
     in_progress: int
@@ -1035,7 +1110,7 @@ class Summary(TypedDict):
 
 
 class Tally(TypedDict):
-    """How many issues stand where."""
+    """How many issues have each status."""
 
     open: int
     in_progress: int
@@ -1088,21 +1163,21 @@ class Ref(TypedDict):
 
 
 class Transfer(TypedDict):
-    """How many lines of each kind went through."""
+    """How many lines of each kind were exported or imported."""
 
     status: str
-    """`ok`, or `drifted` if the files were only checked and are not what an export would write"""
+    """`ok`, or `drifted` if a check found that an export would change the files"""
     issues: int
     deps: int
     comments: int
     events: NotRequired[int | None]
-    """How many lines of history the files have, if they are to have any"""
+    """How many events were exported or imported, if the files contain events"""
     conflicts: NotRequired[int]
-    """How many conflicts were noted; pn conflicts lists them"""
+    """How many conflicts were recorded; pn conflicts lists them"""
     notes: NotRequired[list[str]]
-    """What was out of the ordinary"""
+    """Anything unusual"""
     drifted: NotRequired[list[str]]
-    """The files that are not what an export would write"""
+    """The files that an export would change"""
 
 
 class Conflict(TypedDict):
@@ -1121,14 +1196,14 @@ class Conflict(TypedDict):
 
 
 class Report(TypedDict):
-    """What a check-up found and did."""
+    """The findings of a check, and the repairs."""
 
     findings: list[Finding]
     fixes_applied: list[str]
 
 
 class Finding(TypedDict):
-    """One thing worth knowing."""
+    """One finding of a check."""
 
     check: str
     severity: Literal["info", "warning", "error"]
@@ -1144,38 +1219,36 @@ class Collected(TypedDict):
 
     dry_run: bool
     until: str
-    """What is younger than this stays"""
+    """Newer data stays"""
     removed: Removed
     more: NotRequired[bool]
-    """Whether there is more, for another call"""
+    """Whether another call would remove more"""
     warnings: list[str]
-    """What takes up much space, or leaves little"""
+    """Parts that are large, and a disk that is almost full"""
 
 
 class Removed(TypedDict):
-    """How much was removed, or would be."""
+    """How much was removed, or would be removed."""
 
     loops: int
     loop_directories: int
-    """Directories of loops that were removed before"""
+    """Directories of loops that were removed earlier"""
     signals: int
     receipts: int
     job_outputs: int
     deleted_issues: NotRequired[int]
-    """Deleted before, and removed for good now"""
+    """Deleted earlier, and now removed permanently"""
     deleted_agents: NotRequired[int]
     """With their sessions"""
     snapshots: int
-    """Only those of the machine that asks"""
+    """Only those of the calling machine"""
     journal_segments: int
     bytes: int
-    """Of records and segments"""
+    """The size of records and segments"""
 
 
 class Taken(TypedDict):
-    """How many bytes the parts of a store have, and how many are left on its disk. Absent where a database keeps
-    it.
-    """
+    """The size of each part of a store and the free space on its disk, in bytes. Parts in PostgreSQL are absent."""
 
     database: NotRequired[int | None]
     journal: NotRequired[int | None]
@@ -1195,15 +1268,15 @@ class BackedUp(TypedDict):
 
 
 class Restored(TypedDict):
-    """What a store was restored to."""
+    """The result of restoring a store."""
 
     status: str
     """Always `restored`"""
     event: int
-    """The number of the event that says so"""
+    """The number of the event that records the restore"""
     issues: int
     backup: str
-    """The backup of what was there before"""
+    """The backup of the previous contents"""
 
 
 class Place(TypedDict):
@@ -1213,7 +1286,7 @@ class Place(TypedDict):
 
 
 class StoreInfo(TypedDict):
-    """Which store answers, and what runs it."""
+    """A served store and the version that serves it."""
 
     project_dir: str
     version: str
@@ -1221,10 +1294,10 @@ class StoreInfo(TypedDict):
 
 
 class Undone(TypedDict):
-    """What was taken back."""
+    """The result of an undo."""
 
     event: NotRequired[int | None]
-    """The number of the undo itself, by which pn redo can name it; none if nothing was changed"""
+    """The number of the undo itself, for pn redo; none if nothing changed"""
     undone: list[TakenBack]
     """Newest first"""
     passed_over: NotRequired[list[Undoable]]
@@ -1232,17 +1305,17 @@ class Undone(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """One event that was taken back."""
+    """One event that was undone or redone."""
 
     event: int
     """Its number"""
     op: int
-    """The number of the first event of the operation it was a part of"""
+    """The number of the first event of its operation"""
     subject_kind: str
-    """What it was about: `issue`, `learning`, `kv` and so on"""
+    """What it changed: `issue`, `learning`, `kv` and so on"""
     subject_id: str
     issue_id: NotRequired[str | None]
-    """The same, if it was an issue"""
+    """The same, if it is an issue"""
     event_type: str
     actor: str
     created_at: str
@@ -1252,20 +1325,20 @@ class Undoable(TypedDict):
     """An operation, and whether it can be undone."""
 
     event: int
-    """The number of its first event, or of the redo that brought it back: the one to name"""
+    """The number of its first event, or of the redo that restored it: pass it to pn undo --event"""
     events: list[TakenBack]
-    """What it did, oldest first"""
+    """Its events, oldest first"""
     refused: NotRequired[str | None]
     """Why it cannot be undone; none if it can"""
     instead: NotRequired[str | None]
-    """What would reverse it instead, if anything does"""
+    """The command that would reverse it instead, if there is one"""
 
 
 class Redone(TypedDict):
-    """What was brought back."""
+    """The result of a redo."""
 
     event: NotRequired[int | None]
-    """The number of the redo itself; none if nothing was changed"""
+    """The number of the redo itself; none if nothing changed"""
     redone: list[TakenBack]
     """The events that are in effect again, oldest first"""
 
@@ -1288,11 +1361,10 @@ class NewToken(TypedDict):
     token: str
     """The secret"""
     project: NotRequired[str | None]
-    """The project it opens; none for an operator's"""
+    """Its project; none for an operator's"""
     role: Literal["viewer", "agent", "maintainer", "admin", "operator"]
-    """How much a token lets its holder do in one project, each role all that the one before it does; or, as
-    `operator`,
-    with the server itself.
+    """What a token allows in one project, each role including the one before it; or, as `operator`, on the
+    server itself.
     """
     expires_at: NotRequired[str | None]
 
@@ -1303,11 +1375,10 @@ class Token(TypedDict):
     id: str
     """The id of a token, which is not its secret."""
     project: NotRequired[str | None]
-    """The project it opens; none for an operator's"""
+    """Its project; none for an operator's"""
     role: Literal["viewer", "agent", "maintainer", "admin", "operator"]
-    """How much a token lets its holder do in one project, each role all that the one before it does; or, as
-    `operator`,
-    with the server itself.
+    """What a token allows in one project, each role including the one before it; or, as `operator`, on the
+    server itself.
     """
     created_at: str
     created_by: str
@@ -1316,17 +1387,17 @@ class Token(TypedDict):
 
 
 class AuditLine(TypedDict):
-    """One thing that was done."""
+    """One entry of the audit log."""
 
     at: str
     project: NotRequired[str | None]
-    """The project it was done in; none for what was done to the server itself"""
+    """The project; none for the server itself"""
     token: NotRequired[str | None]
-    """The token it was done with; none if it was done with the store or the database itself"""
+    """The token; none if the caller had direct access to the store or database"""
     actor: str
     event_type: str
     subject_kind: str
-    """What it was done to: `issue`, `project`, `token`"""
+    """What was changed: `issue`, `project`, `token`"""
     subject_id: str
     event: int
     """The event's number in the log of its store"""
@@ -1335,7 +1406,7 @@ class AuditLine(TypedDict):
 
 
 class Agent(TypedDict):
-    """A persistent identity, with what it is and what it may do."""
+    """A persistent identity, with a description and permissions."""
 
     id: str
     """The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form."""
@@ -1345,15 +1416,15 @@ class Agent(TypedDict):
     parent_id: NotRequired[str | None]
     """The agent it works for"""
     descriptor: NotRequired[dict[str, Any]]
-    """What it is, in the words of whoever made it"""
+    """A description of it: a JSON object of its creator"""
     active_session_id: NotRequired[str | None]
     """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
     permissions: NotRequired[dict[str, Any]]
-    """What it may do, in the words of whoever made it"""
+    """Its permissions: a JSON object of its creator"""
     tokens: NotRequired[dict[str, Any] | None]
-    """What its last inference cost"""
+    """The tokens of its last inference"""
     stats: NotRequired[dict[str, Any]]
-    """What all its inferences cost, by provider and model"""
+    """The totals of all its inferences, by provider and model"""
     lifecycle: Literal["active", "sleeping", "dead"]
     """The lifecycle state of an agent."""
     created_at: str
@@ -1361,7 +1432,7 @@ class Agent(TypedDict):
 
 
 class Deleted2(TypedDict):
-    """An agent that is gone, and what went with it."""
+    """A deleted agent, and how much was deleted with it."""
 
     status: str
     """Always `deleted`"""
@@ -1372,7 +1443,7 @@ class Deleted2(TypedDict):
 
 
 class ImportedSession(TypedDict):
-    """A session that took place elsewhere."""
+    """A session of an imported agent."""
 
     opened_by: Literal["start", "reset", "compaction"]
     """Why a session was opened."""
@@ -1383,26 +1454,24 @@ class ImportedSession(TypedDict):
 
 
 class NewEntry(TypedDict):
-    """An entry that is to be appended: `{"type","at"?,"data"}`, or the fields of its data beside `type` and
-    `at`.
-    """
+    """An entry to append: `{"type","at"?,"data"}`, or with the fields of its data next to `type` and `at`."""
 
     type: str
-    """What kind of entry it is, such as user_message"""
+    """Its type, such as user_message"""
     at: NotRequired[str | None]
     """When it happened [default: now]"""
     data: NotRequired[dict[str, Any]]
 
 
 class Imported(TypedDict):
-    """What became of an agent from elsewhere."""
+    """The result of importing an agent."""
 
     id: str
     """The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form."""
     imported: bool
-    """Whether it was not here before"""
+    """Whether it is new"""
     parent_missing: NotRequired[bool]
-    """Whether its parent is not here"""
+    """Whether its parent does not exist"""
     sessions: int
     entries: int
     redactions: int
@@ -1410,7 +1479,7 @@ class Imported(TypedDict):
 
 
 class Summary2(TypedDict):
-    """A session with what its entries add up to."""
+    """A session with totals of its entries."""
 
     id: str
     """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
@@ -1419,30 +1488,30 @@ class Summary2(TypedDict):
     opened_by: Literal["start", "reset", "compaction"]
     """Why a session was opened."""
     inference_session_id: NotRequired[str | None]
-    """What the inference provider calls this conversation"""
+    """The inference provider's id of this conversation"""
     reset_message: NotRequired[str | None]
-    """What the reset said, or the summary that the compaction made"""
+    """The message of the reset, or the summary of the compaction"""
     issue_id: NotRequired[str | None]
     """The issue it is about"""
     run_id: NotRequired[str | None]
     """The run it belongs to"""
     created_at: str
     ended_at: NotRequired[str | None]
-    """When the next session took its place; absent while it is active"""
+    """When the next session replaced it; absent while it is active"""
     archived_at: NotRequired[str | None]
-    """Since when listings leave it out"""
+    """When it was archived"""
     entries: int
     """How many entries it has"""
     duration_ms: int
-    """From its beginning to its end, or to its last entry while it is active"""
-    tokens: dict[str, Tokens]
-    """By model, as the entries tell it; `unknown` where they name none"""
+    """From its start to its end, or to its last entry while it is active"""
+    tokens: dict[str, ModelUsage]
+    """By the model in the entries; `unknown` where they name none"""
     cost_usd: NotRequired[float | None]
-    """What the tokens cost in dollars, if the settings have prices for all models"""
+    """The cost of the tokens in dollars, if all models have a price"""
 
 
 class Found(TypedDict):
-    """An entry that was looked for."""
+    """A matching entry."""
 
     id: int
     """The number of the entry"""
@@ -1451,10 +1520,10 @@ class Found(TypedDict):
     agent_id: str
     """The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form."""
     type: str
-    """What kind of entry it is, such as `user_message`. Types that this version does not know are kept."""
+    """The type of an entry, such as `user_message`. Types unknown to this version are kept."""
     at: str
     excerpt: str
-    """What stands around the text that was looked for"""
+    """The text around the match"""
 
 
 class Session(TypedDict):
@@ -1467,22 +1536,22 @@ class Session(TypedDict):
     opened_by: Literal["start", "reset", "compaction"]
     """Why a session was opened."""
     inference_session_id: NotRequired[str | None]
-    """What the inference provider calls this conversation"""
+    """The inference provider's id of this conversation"""
     reset_message: NotRequired[str | None]
-    """What the reset said, or the summary that the compaction made"""
+    """The message of the reset, or the summary of the compaction"""
     issue_id: NotRequired[str | None]
     """The issue it is about"""
     run_id: NotRequired[str | None]
     """The run it belongs to"""
     created_at: str
     ended_at: NotRequired[str | None]
-    """When the next session took its place; absent while it is active"""
+    """When the next session replaced it; absent while it is active"""
     archived_at: NotRequired[str | None]
-    """Since when listings leave it out"""
+    """When it was archived"""
 
 
 class DeletedSessions(TypedDict):
-    """Sessions that are gone."""
+    """Deleted sessions."""
 
     ids: list[str]
     entries: int
@@ -1511,9 +1580,9 @@ class Entry(TypedDict):
     session_id: str
     """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
     type: str
-    """What kind of entry it is, such as `user_message`. Types that this version does not know are kept."""
+    """The type of an entry, such as `user_message`. Types unknown to this version are kept."""
     at: str
-    """When it happened, which need not be when it was written"""
+    """When it happened, possibly before it was written"""
     v: int
     """The version of the payload"""
     data: dict[str, Any]
@@ -1523,29 +1592,29 @@ class Message(TypedDict):
     """One message of a context."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    """Who speaks in a message."""
+    """The author of a message."""
     content: str
     tool_calls: NotRequired[list[ToolCall]]
-    """What the assistant asks of tools; the results follow at once, in this order"""
+    """The tool calls of the assistant; the results follow at once, in this order"""
     tool_call_id: NotRequired[str | None]
-    """The call that a tool's message answers"""
+    """The call to which a tool's message is the result"""
     is_error: NotRequired[bool]
-    """True when a tool failed, or when its result is not known; else absent"""
+    """True when a tool failed, or when its result is unknown; else absent"""
     entry: NotRequired[int | None]
-    """The entry it comes from; absent for what opens the session and for results that were never recorded"""
+    """Its entry; absent for the opening message and for results that were never recorded"""
 
 
 class ToolCall(TypedDict):
-    """What an assistant asks of a tool."""
+    """A tool call of an assistant."""
 
     id: str
     name: str
     arguments: Any
-    """Mostly an object; as it was given, if it is none"""
+    """Usually an object; anything else as it was sent"""
 
 
 class Repo(TypedDict):
-    """A repository that runs take place in."""
+    """A repository of runs."""
 
     id: str
     """The id of a repository, such as `repo-a1b2c3d4`."""
@@ -1560,7 +1629,7 @@ class Repo(TypedDict):
 
 
 class Removed2(TypedDict):
-    """A repository that is no longer known."""
+    """A removed repository."""
 
     status: str
     """Always `removed`"""
@@ -1575,7 +1644,7 @@ class Workspace(TypedDict):
     """The id of a workspace of a server."""
     name: str
     external_id: NotRequired[str | None]
-    """What another system calls it"""
+    """Its id in another system"""
     created_at: str
 
 
@@ -1592,11 +1661,11 @@ class Seen(TypedDict):
 
 
 class Process(TypedDict):
-    """A process of one machine, told from another that got the same number later."""
+    """A process of one machine, distinguishable from a later one with the same number."""
 
     pid: int
     born: NotRequired[str | None]
-    """When it began, in the words of its machine"""
+    """Its start time, as its machine states it"""
 
 
 class Run(TypedDict):
@@ -1619,16 +1688,16 @@ class Run(TypedDict):
     runtime: str
     """Where it runs: `local`, `nosandbox`, `devcontainer:PATH`"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """The issue it works on"""
     session_id: NotRequired[str | None]
-    """The session that it holds"""
+    """Its session"""
     group: NotRequired[str | None]
-    """What runs that were launched together have in common"""
+    """The group that runs launched together share"""
     actor: str
     command: NotRequired[list[str]]
     """The program and its arguments"""
     prompt: NotRequired[str]
-    """What the agent was asked to do"""
+    """The prompt of the agent"""
     branch: NotRequired[str | None]
     delivery: NotRequired[Literal["branch", "patch", "pr"] | None]
     instances: int
@@ -1640,11 +1709,11 @@ class Run(TypedDict):
     chatgpt_username: NotRequired[str | None]
     codex_workspace: NotRequired[str | None]
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """Its machine"""
     agent: NotRequired[Process | None]
     """The command's process"""
     supervisor: NotRequired[Process | None]
-    """The process that looks after it"""
+    """The process that supervises it"""
     multiplexer_kind: NotRequired[Literal["tmux", "zellij", "screen", None]]
     """A terminal multiplexer."""
     mux_session: NotRequired[str | None]
@@ -1653,9 +1722,9 @@ class Run(TypedDict):
     pane_right: NotRequired[str | None]
     log_path: NotRequired[str | None]
     workspace_path: NotRequired[str | None]
-    """The directory that it has to itself"""
+    """Its private working directory"""
     exit_code: NotRequired[int | None]
-    """What the command returned"""
+    """The exit code of the command"""
     signal: NotRequired[int | None]
     """The signal that ended the command"""
     reason: NotRequired[str | None]
@@ -1673,11 +1742,11 @@ class Harness(TypedDict):
     name: str
     version: str
     metadata: NotRequired[dict[str, Any] | None]
-    """What it can do, in words of your own"""
+    """A description of it: a JSON object of your own"""
 
 
 class Runtime(TypedDict):
-    """The surroundings that runs take place in."""
+    """A runtime environment of runs."""
 
     id: str
     """The id of a runtime."""
@@ -1695,32 +1764,32 @@ class Snapshot(TypedDict):
     kind: Literal["manual", "safety"]
     """Why a snapshot was taken."""
     provider: Literal["git", "copy", "btrfs", "zfs", "overlay"]
-    """What keeps the content of a snapshot."""
+    """How the content of a snapshot is stored."""
     repo_id: str
     """The id of a repository, such as `repo-a1b2c3d4`."""
     run_id: NotRequired[str | None]
-    """The run that it was taken for"""
+    """The run it was taken for"""
     host: str
     """The machine that has the tree and the content"""
     root: str
     """The tree"""
     ref: NotRequired[str | None]
-    """What the provider calls it: a ref, a subvolume, a snapshot of a dataset"""
+    """Its name at the provider: a ref, a subvolume, a snapshot of a dataset"""
     path: NotRequired[str | None]
-    """Where its content can be looked at"""
+    """The path of its content"""
     parent_id: NotRequired[str | None]
-    """The snapshot before it"""
+    """Its parent snapshot"""
     label: NotRequired[str | None]
     actor: str
     metadata: NotRequired[dict[str, Any]]
-    """`files`, `bytes`, what was `left_out`, and what the provider needs to prove it"""
+    """`files`, `bytes`, what was `left_out`, and what the provider needs to verify it"""
     created_at: str
     restored_at: NotRequired[str | None]
-    """When the tree was last made equal to it"""
+    """When the tree was last restored to it"""
 
 
 class Deleted3(TypedDict):
-    """A snapshot that is gone."""
+    """A deleted snapshot."""
 
     status: str
     """Always `deleted`"""
@@ -1741,9 +1810,9 @@ class Job(TypedDict):
     command: str
     """The program and its arguments, as a shell would read them"""
     cwd: NotRequired[str | None]
-    """The directory that it runs in"""
+    """Its working directory"""
     loop_id: NotRequired[str | None]
-    """The loop that it is a part of"""
+    """Its loop"""
     run_id: NotRequired[str | None]
     """The id of a run, such as `run-a1b2c3d4`."""
     session_id: NotRequired[str | None]
@@ -1752,30 +1821,30 @@ class Job(TypedDict):
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     actor: str
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """Its machine"""
     pid: NotRequired[int | None]
     """The number of the command's process"""
     born: NotRequired[str | None]
-    """When that process began, in the words of its machine"""
+    """The start time of that process, as its machine states it"""
     supervisor: NotRequired[Process | None]
-    """The process that looks after it"""
+    """The process that supervises it"""
     exit_code: NotRequired[int | None]
-    """What the command returned"""
+    """The exit code of the command"""
     signal: NotRequired[int | None]
     """The signal that ended the command"""
     reason: NotRequired[str | None]
     """Why, in words"""
     output_bytes: int
-    """Bytes that it wrote, kept or not"""
+    """The size of its whole output in bytes, stored or not"""
     truncated: bool
-    """Whether some of what it wrote was not kept"""
+    """Whether only a part of its output is stored"""
     was_timeout: bool
     was_cancelled: bool
-    """Whether somebody asked for its end"""
+    """Whether its end was requested"""
     timeout_ms: int
-    """How long it may take, in milliseconds"""
+    """Its time limit, in milliseconds"""
     number: int
-    """Where it stands in the queue of its lane: those with smaller numbers come before"""
+    """Its position in the queue of its lane: smaller numbers come first"""
     queued_at: str
     waits_until: NotRequired[str | None]
     """How long it waits for a slot"""
@@ -1785,7 +1854,7 @@ class Job(TypedDict):
     duration_ms: NotRequired[int | None]
     updated_at: str
     output: NotRequired[str | None]
-    """What it wrote, as far as it was kept; only where one job is shown"""
+    """Its stored output; only when one job is shown"""
 
 
 class JobStats(TypedDict):
@@ -1796,9 +1865,9 @@ class JobStats(TypedDict):
     """The name of a lane."""
     count: int
     unfinished: int
-    """Those that wait or run"""
+    """Those that are queued or running"""
     failures: int
-    """Those that ended by themselves, and badly"""
+    """Those that ended by themselves, with an error"""
     timeouts: int
     cancelled: int
     output_bytes: int
@@ -1818,7 +1887,7 @@ class Pair(TypedDict):
 
 
 class Deleted4(TypedDict):
-    """A value that is gone."""
+    """A deleted value."""
 
     status: str
     """Always `deleted`"""
@@ -1827,33 +1896,33 @@ class Deleted4(TypedDict):
 
 
 class Record(TypedDict):
-    """A document and where it is kept."""
+    """A document with its collection and id."""
 
     collection: str
     id: str
     rev: int
-    """Changes with every change of the record, and never comes back: not even for another record of the same id"""
+    """Changes with every change of the record and is never reused, not even for another record with the same id"""
     updated_at: str
     data: dict[str, Any]
 
 
 class Page2(TypedDict):
-    """Some of the records that were asked for. An answer ends after 10,000 records or 8 MiB."""
+    """A page of matching records. A page ends after 10,000 records or 8 MiB."""
 
     records: list[Record]
     next: NotRequired[str | None]
-    """Where to go on, if there are more"""
+    """Where the next page starts, if there is one"""
 
 
 class Counted2(TypedDict):
-    """How many records there are."""
+    """The number of matching records."""
 
     collection: str
     count: int
 
 
 class Deleted5(TypedDict):
-    """Records that are gone."""
+    """Deleted records."""
 
     status: str
     """Always `deleted`"""
@@ -1862,16 +1931,16 @@ class Deleted5(TypedDict):
 
 
 class Collection(TypedDict):
-    """What is known of a collection."""
+    """A collection."""
 
     collection: str
     records: int
     updated_at: NotRequired[str | None]
-    """When the last of them was changed"""
+    """When a record last changed"""
     indexes: NotRequired[list[str]]
-    """The fields that have an index"""
+    """The indexed fields"""
     redact: NotRequired[bool]
-    """True if secrets are taken out of its documents; else absent"""
+    """True if secrets in its documents are redacted; else absent"""
 
 
 class Indexed(TypedDict):
@@ -1880,13 +1949,13 @@ class Indexed(TypedDict):
     collection: str
     records: int
     updated_at: NotRequired[str | None]
-    """When the last of them was changed"""
+    """When a record last changed"""
     indexes: NotRequired[list[str]]
-    """The fields that have an index"""
+    """The indexed fields"""
     redact: NotRequired[bool]
-    """True if secrets are taken out of its documents; else absent"""
+    """True if secrets in its documents are redacted; else absent"""
     rebuilt: NotRequired[bool]
-    """True if what was indexed has been made anew; else absent"""
+    """True if the indexes were rebuilt; else absent"""
 
 
 class ChangeCase1(TypedDict):
@@ -1896,7 +1965,7 @@ class ChangeCase1(TypedDict):
 
 
 class ChangeCase2(TypedDict):
-    """Deletes the record if it is there; with `if_rev` it has to be"""
+    """Deletes the record if it exists; with `if_rev` it must exist"""
 
     delete: Removal
 
@@ -1905,24 +1974,24 @@ Change = ChangeCase1 | ChangeCase2
 
 
 class Put(TypedDict):
-    """Keep a document in a collection, in place of the one with the same id"""
+    """Store a document in a collection, replacing the one with the same id"""
 
     collection: str
-    """The collection, such as jobs; it is made with its first record"""
+    """The collection, such as jobs; the first record creates it"""
     data: dict[str, Any]
     """The document"""
     id: NotRequired[str | None]
     """Its id [default: the one in the document, or a new one]"""
     if_rev: NotRequired[int | None]
-    """Only if the record has this revision; 0 means that there is none yet"""
+    """Only if the record has this revision; 0 means that it does not exist"""
     if_present: NotRequired[bool]
-    """Only if the record is there"""
+    """Only if the record exists"""
     updated_at: NotRequired[str | None]
-    """When it was changed [default: now]"""
+    """The time of the change [default: now]"""
 
 
 class Removal(TypedDict):
-    """A record that is to be gone."""
+    """A record to delete."""
 
     collection: str
     id: str
@@ -1930,15 +1999,15 @@ class Removal(TypedDict):
 
 
 class Applied(TypedDict):
-    """What came of one change."""
+    """The result of one change."""
 
     id: str
     rev: NotRequired[int | None]
-    """Absent if the record is gone"""
+    """Absent if the record was deleted"""
 
 
 class Compacted(TypedDict):
-    """How large the files are."""
+    """The size of the files, before and after."""
 
     collections: int
     bytes_before: int
@@ -1946,14 +2015,14 @@ class Compacted(TypedDict):
 
 
 class Work(TypedDict):
-    """What somebody is doing about an issue."""
+    """Work on an issue."""
 
     issue_id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     title: str
-    """That of the issue"""
+    """The title of the issue"""
     kind: Literal["feature", "bug", "improvement", "refactor", "chore"]
-    """What a change is for its users."""
+    """What a change means for users."""
     status: Literal["active", "paused", "done"]
     """The status of work."""
     branch: NotRequired[str | None]
@@ -1961,12 +2030,12 @@ class Work(TypedDict):
     current_step: NotRequired[int | None]
     """The first step that is not done, counted from 1"""
     actor: str
-    """Who does it now, or did it last"""
+    """Who is doing it, or did it last"""
     created_at: str
     updated_at: str
     done_at: NotRequired[str | None]
     was_assigned_to: NotRequired[str | None]
-    """Who was to do it before somebody else claimed it with this very command"""
+    """The former assignee, if this command claimed it from somebody else"""
 
 
 class Step(TypedDict):
@@ -1986,14 +2055,14 @@ class Shipped(TypedDict):
     version: str
     """What is shipped together has the same"""
     kind: Literal["feature", "bug", "improvement", "refactor", "chore"]
-    """What a change is for its users."""
+    """What a change means for users."""
     issues: NotRequired[list[str]]
     """What was done in it"""
     notes: NotRequired[str | None]
     actor: str
     shipped_at: str
     open: NotRequired[list[str]]
-    """Issues of it that are not closed"""
+    """Its issues that are not closed"""
 
 
 class Release(TypedDict):
@@ -2005,7 +2074,7 @@ class Release(TypedDict):
     version: str
     """What is shipped together has the same"""
     kind: Literal["feature", "bug", "improvement", "refactor", "chore"]
-    """What a change is for its users."""
+    """What a change means for users."""
     issues: NotRequired[list[str]]
     """What was done in it"""
     notes: NotRequired[str | None]
@@ -2014,7 +2083,7 @@ class Release(TypedDict):
 
 
 class ChangelogText(TypedDict):
-    """A text about releases and issues."""
+    """A changelog."""
 
     markdown: str
 
@@ -2024,16 +2093,16 @@ class Skills(TypedDict):
 
     mappings: dict[str, list[str]]
     updatedAt: NotRequired[str | None]
-    """When any of it was last changed; null if nothing ever was"""
+    """When anything was last changed; null if nothing was"""
 
 
 class Remembered(TypedDict):
-    """A learning that was kept."""
+    """A stored learning."""
 
     id: str
     """The id of a learning, such as `ln-a1b2c3d4`."""
     kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """What kind of knowledge it is."""
+    """The kind of a learning."""
     text: str
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -2041,28 +2110,28 @@ class Remembered(TypedDict):
     issue_id: NotRequired[str | None]
     """The issue it came from"""
     work: NotRequired[str | None]
-    """The piece of work it came from, by its issue"""
+    """The work it came from, by its issue"""
     session_id: NotRequired[str | None]
     """The session it came from"""
     impact: NotRequired[Literal["high", "medium", "low"]]
     """How much it matters."""
     expires_at: NotRequired[str | None]
-    """From when on it no longer holds"""
+    """When it expires"""
     supersedes: NotRequired[str | None]
-    """The learning in whose place this one is"""
+    """The learning that it replaces"""
     revision: NotRequired[int]
-    """How often it was told: 1 and one more each time that somebody found out the same"""
+    """How often it was remembered: 1, and one more for each merged duplicate"""
     value: NotRequired[Worth | None]
-    """What the work was worth that it came from"""
+    """The value of the work it came from"""
     linear_id: NotRequired[str | None]
     """The issue of another tracker"""
     actor: str
     created_at: str
     updated_at: str
     verified_at: NotRequired[str | None]
-    """When somebody last said that it still holds"""
+    """When it was last confirmed as valid"""
     merged: NotRequired[bool]
-    """True if it was there already and was told again; else absent"""
+    """True if it was merged into an existing learning; else absent"""
     redactions: NotRequired[int]
     """How many secrets were replaced"""
 
@@ -2073,7 +2142,7 @@ class Hit(TypedDict):
     id: str
     """The id of a learning, such as `ln-a1b2c3d4`."""
     kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """What kind of knowledge it is."""
+    """The kind of a learning."""
     text: str
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -2081,28 +2150,28 @@ class Hit(TypedDict):
     issue_id: NotRequired[str | None]
     """The issue it came from"""
     work: NotRequired[str | None]
-    """The piece of work it came from, by its issue"""
+    """The work it came from, by its issue"""
     session_id: NotRequired[str | None]
     """The session it came from"""
     impact: NotRequired[Literal["high", "medium", "low"]]
     """How much it matters."""
     expires_at: NotRequired[str | None]
-    """From when on it no longer holds"""
+    """When it expires"""
     supersedes: NotRequired[str | None]
-    """The learning in whose place this one is"""
+    """The learning that it replaces"""
     revision: NotRequired[int]
-    """How often it was told: 1 and one more each time that somebody found out the same"""
+    """How often it was remembered: 1, and one more for each merged duplicate"""
     value: NotRequired[Worth | None]
-    """What the work was worth that it came from"""
+    """The value of the work it came from"""
     linear_id: NotRequired[str | None]
     """The issue of another tracker"""
     actor: str
     created_at: str
     updated_at: str
     verified_at: NotRequired[str | None]
-    """When somebody last said that it still holds"""
+    """When it was last confirmed as valid"""
     score: int
-    """How well it fits; only for comparison with others of the same answer"""
+    """Its score; comparable only within the same answer"""
     cut: NotRequired[bool]
     """True if the text was cut to fit the budget; else absent"""
 
@@ -2113,7 +2182,7 @@ class Shown(TypedDict):
     id: str
     """The id of a learning, such as `ln-a1b2c3d4`."""
     kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """What kind of knowledge it is."""
+    """The kind of a learning."""
     text: str
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -2121,32 +2190,32 @@ class Shown(TypedDict):
     issue_id: NotRequired[str | None]
     """The issue it came from"""
     work: NotRequired[str | None]
-    """The piece of work it came from, by its issue"""
+    """The work it came from, by its issue"""
     session_id: NotRequired[str | None]
     """The session it came from"""
     impact: NotRequired[Literal["high", "medium", "low"]]
     """How much it matters."""
     expires_at: NotRequired[str | None]
-    """From when on it no longer holds"""
+    """When it expires"""
     supersedes: NotRequired[str | None]
-    """The learning in whose place this one is"""
+    """The learning that it replaces"""
     revision: NotRequired[int]
-    """How often it was told: 1 and one more each time that somebody found out the same"""
+    """How often it was remembered: 1, and one more for each merged duplicate"""
     value: NotRequired[Worth | None]
-    """What the work was worth that it came from"""
+    """The value of the work it came from"""
     linear_id: NotRequired[str | None]
     """The issue of another tracker"""
     actor: str
     created_at: str
     updated_at: str
     verified_at: NotRequired[str | None]
-    """When somebody last said that it still holds"""
+    """When it was last confirmed as valid"""
     superseded_by: NotRequired[str | None]
-    """The learning that is in its place"""
+    """The learning that replaced it"""
 
 
 class Forgotten(TypedDict):
-    """A learning that is gone."""
+    """A deleted learning."""
 
     status: str
     """Always `deleted`"""
@@ -2160,38 +2229,38 @@ class Loop(TypedDict):
     id: str
     """The id of a loop, such as `lp-a1b2c3d4`."""
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What a loop makes."""
+    """The type of a loop, by what it produces."""
     parent_id: NotRequired[str | None]
     """The loop that must be complete before this one can run"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     output_artifacts: NotRequired[list[str]]
-    """What came of it"""
+    """The files it produced"""
     prompt_path: str
     validation_command: str
-    """Says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     max_iterations: int
     worktree: str
     iteration: int
-    """How many iterations were begun"""
+    """How many iterations were started"""
     status: Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"]
     """The status of a loop."""
     progress: NotRequired[str]
-    """How far it is, in words"""
+    """Its progress, in words"""
     context: NotRequired[Any]
-    """Whatever its prompts need, typed by whoever made it"""
+    """Values for its prompts: any JSON"""
     reason: NotRequired[str | None]
-    """Why it is where it stands, if somebody said so"""
+    """Why it has its status, if given"""
     holder: NotRequired[str | None]
-    """Who runs it, or ran it last"""
+    """The actor that runs it, or ran it last"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it"""
     runnable: NotRequired[int | None]
-    """Its place among those that can be claimed; absent if it can not be"""
+    """Its position among the loops that can be claimed; absent if it cannot be claimed"""
     created_at: str
     updated_at: str
     archived_at: NotRequired[str | None]
@@ -2211,12 +2280,12 @@ class FilePart(TypedDict):
 
 
 class TakenFiles(TypedDict):
-    """What became of the files of a loop."""
+    """The result of importing files of a loop."""
 
     outcomes: list[Literal["imported", "updated", "here", "changed", "clash", "deleted", "refused"]]
     """`imported`, `here` or `clash`, for each part"""
     no_directory: NotRequired[str | None]
-    """Why none of them was kept"""
+    """Why none of them was stored"""
 
 
 class Branch(TypedDict):
@@ -2226,38 +2295,38 @@ class Branch(TypedDict):
     id: str
     """The id of a loop, such as `lp-a1b2c3d4`."""
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What a loop makes."""
+    """The type of a loop, by what it produces."""
     parent_id: NotRequired[str | None]
     """The loop that must be complete before this one can run"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     output_artifacts: NotRequired[list[str]]
-    """What came of it"""
+    """The files it produced"""
     prompt_path: str
     validation_command: str
-    """Says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     max_iterations: int
     worktree: str
     iteration: int
-    """How many iterations were begun"""
+    """How many iterations were started"""
     status: Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"]
     """The status of a loop."""
     progress: NotRequired[str]
-    """How far it is, in words"""
+    """Its progress, in words"""
     context: NotRequired[Any]
-    """Whatever its prompts need, typed by whoever made it"""
+    """Values for its prompts: any JSON"""
     reason: NotRequired[str | None]
-    """Why it is where it stands, if somebody said so"""
+    """Why it has its status, if given"""
     holder: NotRequired[str | None]
-    """Who runs it, or ran it last"""
+    """The actor that runs it, or ran it last"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it"""
     runnable: NotRequired[int | None]
-    """Its place among those that can be claimed; absent if it can not be"""
+    """Its position among the loops that can be claimed; absent if it cannot be claimed"""
     created_at: str
     updated_at: str
     archived_at: NotRequired[str | None]
@@ -2283,108 +2352,108 @@ class Iterated(TypedDict):
     id: str
     """The id of a loop, such as `lp-a1b2c3d4`."""
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What a loop makes."""
+    """The type of a loop, by what it produces."""
     parent_id: NotRequired[str | None]
     """The loop that must be complete before this one can run"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     output_artifacts: NotRequired[list[str]]
-    """What came of it"""
+    """The files it produced"""
     prompt_path: str
     validation_command: str
-    """Says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     max_iterations: int
     worktree: str
     iteration: int
-    """How many iterations were begun"""
+    """How many iterations were started"""
     status: Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"]
     """The status of a loop."""
     progress: NotRequired[str]
-    """How far it is, in words"""
+    """Its progress, in words"""
     context: NotRequired[Any]
-    """Whatever its prompts need, typed by whoever made it"""
+    """Values for its prompts: any JSON"""
     reason: NotRequired[str | None]
-    """Why it is where it stands, if somebody said so"""
+    """Why it has its status, if given"""
     holder: NotRequired[str | None]
-    """Who runs it, or ran it last"""
+    """The actor that runs it, or ran it last"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it"""
     runnable: NotRequired[int | None]
-    """Its place among those that can be claimed; absent if it can not be"""
+    """Its position among the loops that can be claimed; absent if it cannot be claimed"""
     created_at: str
     updated_at: str
     archived_at: NotRequired[str | None]
     directory: NotRequired[str | None]
     """The directory of the iteration, where the store has files"""
     no_directory: NotRequired[str | None]
-    """Why there is none, and what was not kept"""
+    """Why there is none, and which files were not stored"""
 
 
 class Create(TypedDict):
     """Create a loop; it can be claimed once its parent is complete"""
 
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What it makes"""
+    """Its type"""
     prompt_path: str
     """The file with its prompt"""
     validation_command: str
-    """What says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     parent: NotRequired[str | None]
-    """The loop that must be complete before"""
+    """The loop that must be complete first"""
     issue: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     max_iterations: NotRequired[int | None]
-    """Most iterations [default: 100]"""
+    """The most iterations [default: 100]"""
     worktree: NotRequired[str | None]
-    """Where its work is done [default: worktrees/ID]"""
+    """Its worktree [default: worktrees/ID]"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     context: NotRequired[Any]
-    """Whatever its prompts need: any JSON"""
+    """Values for its prompts: any JSON"""
 
 
 class Approved(TypedDict):
-    """A loop that is complete, and those that follow from it."""
+    """A complete loop and its new children."""
 
     id: str
     """The id of a loop, such as `lp-a1b2c3d4`."""
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What a loop makes."""
+    """The type of a loop, by what it produces."""
     parent_id: NotRequired[str | None]
     """The loop that must be complete before this one can run"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     output_artifacts: NotRequired[list[str]]
-    """What came of it"""
+    """The files it produced"""
     prompt_path: str
     validation_command: str
-    """Says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     max_iterations: int
     worktree: str
     iteration: int
-    """How many iterations were begun"""
+    """How many iterations were started"""
     status: Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"]
     """The status of a loop."""
     progress: NotRequired[str]
-    """How far it is, in words"""
+    """Its progress, in words"""
     context: NotRequired[Any]
-    """Whatever its prompts need, typed by whoever made it"""
+    """Values for its prompts: any JSON"""
     reason: NotRequired[str | None]
-    """Why it is where it stands, if somebody said so"""
+    """Why it has its status, if given"""
     holder: NotRequired[str | None]
-    """Who runs it, or ran it last"""
+    """The actor that runs it, or ran it last"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it"""
     runnable: NotRequired[int | None]
-    """Its place among those that can be claimed; absent if it can not be"""
+    """Its position among the loops that can be claimed; absent if it cannot be claimed"""
     created_at: str
     updated_at: str
     archived_at: NotRequired[str | None]
@@ -2392,61 +2461,61 @@ class Approved(TypedDict):
 
 
 class Invalidated(TypedDict):
-    """A loop that no longer holds."""
+    """An invalidated loop."""
 
     id: str
     """The id of a loop, such as `lp-a1b2c3d4`."""
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What a loop makes."""
+    """The type of a loop, by what it produces."""
     parent_id: NotRequired[str | None]
     """The loop that must be complete before this one can run"""
     issue_id: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     output_artifacts: NotRequired[list[str]]
-    """What came of it"""
+    """The files it produced"""
     prompt_path: str
     validation_command: str
-    """Says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     max_iterations: int
     worktree: str
     iteration: int
-    """How many iterations were begun"""
+    """How many iterations were started"""
     status: Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"]
     """The status of a loop."""
     progress: NotRequired[str]
-    """How far it is, in words"""
+    """Its progress, in words"""
     context: NotRequired[Any]
-    """Whatever its prompts need, typed by whoever made it"""
+    """Values for its prompts: any JSON"""
     reason: NotRequired[str | None]
-    """Why it is where it stands, if somebody said so"""
+    """Why it has its status, if given"""
     holder: NotRequired[str | None]
-    """Who runs it, or ran it last"""
+    """The actor that runs it, or ran it last"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it"""
     runnable: NotRequired[int | None]
-    """Its place among those that can be claimed; absent if it can not be"""
+    """Its position among the loops that can be claimed; absent if it cannot be claimed"""
     created_at: str
     updated_at: str
     archived_at: NotRequired[str | None]
     invalidated: list[str]
-    """All that were invalidated with it, itself included"""
+    """All invalidated loops, including this one"""
     signal: NotRequired[Signal | None]
-    """What was sent to those that were under way, if any were"""
+    """The signal that was sent to running loops, if any"""
 
 
 class Signal(TypedDict):
-    """A signal, and how far it was heard."""
+    """A signal, and how many recipients have acknowledged it."""
 
     id: str
     """The id of a signal, such as `sg-a1b2c3d4`."""
     signal_type: Literal["stop", "pause", "resume", "rebase", "error", "info", "invalidate"]
-    """What a signal asks for."""
+    """The type of a signal."""
     source_loop: NotRequired[str | None]
-    """The loop that it comes from"""
+    """The loop that sent it"""
     target_loop: NotRequired[str | None]
     """The id of a loop, such as `lp-a1b2c3d4`."""
     target_agent: NotRequired[str | None]
@@ -2454,11 +2523,11 @@ class Signal(TypedDict):
     target_run: NotRequired[str | None]
     """The id of a run, such as `run-a1b2c3d4`."""
     target_selector: NotRequired[str | None]
-    """What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
+    """The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
     reason: NotRequired[str]
     payload: NotRequired[Any]
     actor: str
-    """Who sent it"""
+    """The actor that sent it"""
     recipient_count: int
     acknowledged_count: int
     created_at: str
@@ -2467,14 +2536,14 @@ class Signal(TypedDict):
 
 
 class Sent(TypedDict):
-    """A signal that was sent."""
+    """A sent signal."""
 
     id: str
     """The id of a signal, such as `sg-a1b2c3d4`."""
     signal_type: Literal["stop", "pause", "resume", "rebase", "error", "info", "invalidate"]
-    """What a signal asks for."""
+    """The type of a signal."""
     source_loop: NotRequired[str | None]
-    """The loop that it comes from"""
+    """The loop that sent it"""
     target_loop: NotRequired[str | None]
     """The id of a loop, such as `lp-a1b2c3d4`."""
     target_agent: NotRequired[str | None]
@@ -2482,18 +2551,18 @@ class Sent(TypedDict):
     target_run: NotRequired[str | None]
     """The id of a run, such as `run-a1b2c3d4`."""
     target_selector: NotRequired[str | None]
-    """What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
+    """The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
     reason: NotRequired[str]
     payload: NotRequired[Any]
     actor: str
-    """Who sent it"""
+    """The actor that sent it"""
     recipient_count: int
     acknowledged_count: int
     created_at: str
     acknowledged_at: NotRequired[str | None]
     """When the last of them acknowledged it"""
     recipients: list[str]
-    """Who is to acknowledge it"""
+    """Who must acknowledge it"""
 
 
 class Shown2(TypedDict):
@@ -2502,9 +2571,9 @@ class Shown2(TypedDict):
     id: str
     """The id of a signal, such as `sg-a1b2c3d4`."""
     signal_type: Literal["stop", "pause", "resume", "rebase", "error", "info", "invalidate"]
-    """What a signal asks for."""
+    """The type of a signal."""
     source_loop: NotRequired[str | None]
-    """The loop that it comes from"""
+    """The loop that sent it"""
     target_loop: NotRequired[str | None]
     """The id of a loop, such as `lp-a1b2c3d4`."""
     target_agent: NotRequired[str | None]
@@ -2512,11 +2581,11 @@ class Shown2(TypedDict):
     target_run: NotRequired[str | None]
     """The id of a run, such as `run-a1b2c3d4`."""
     target_selector: NotRequired[str | None]
-    """What said to whom it was sent: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
+    """The selector of its recipients: `descendants:ID`, `children:ID`, `type:T` or `status:S`"""
     reason: NotRequired[str]
     payload: NotRequired[Any]
     actor: str
-    """Who sent it"""
+    """The actor that sent it"""
     recipient_count: int
     acknowledged_count: int
     created_at: str
@@ -2526,25 +2595,25 @@ class Shown2(TypedDict):
 
 
 class Acked(TypedDict):
-    """What a recipient now has of a signal."""
+    """The receipt of a recipient."""
 
     signal_id: str
     """The id of a signal, such as `sg-a1b2c3d4`."""
     signal_type: Literal["stop", "pause", "resume", "rebase", "error", "info", "invalidate"]
-    """What a signal asks for."""
+    """The type of a signal."""
     recipient: str
     recipient_kind: Literal["loop", "agent", "run"]
-    """What can be sent a signal."""
+    """The kinds of recipients."""
     created_at: str
     acknowledged_at: NotRequired[str | None]
     acknowledged_by: NotRequired[str | None]
-    """Who said so"""
+    """The actor that acknowledged it"""
     missing_count: int
-    """How many have not acknowledged it"""
+    """How many recipients have not acknowledged it"""
 
 
 class Pruned(TypedDict):
-    """Signals that are gone."""
+    """Deleted signals."""
 
     ids: list[str]
 
@@ -2564,7 +2633,7 @@ class Lock(TypedDict):
 
 
 class Briefing(TypedDict):
-    """What an agent should know before it goes on."""
+    """What an agent needs to know to continue."""
 
     sections: list[Section]
 
@@ -2576,14 +2645,14 @@ class Section(TypedDict):
     title: str
     lines: list[Line]
     more: NotRequired[int]
-    """How many more there would have been"""
+    """How many lines were left out"""
 
 
 class Line(TypedDict):
-    """One thing that a section tells."""
+    """One line of a section."""
 
     id: NotRequired[str | None]
-    """What it is about"""
+    """Its subject"""
     text: str
 
 
@@ -2596,7 +2665,7 @@ class Changed(TypedDict):
     cursor: str
     """Where the next page begins"""
     more: bool
-    """Whether there is more to be had at once"""
+    """Whether another page is available now"""
     looked_at: int
     """How many entries of the log were read"""
     restarted: NotRequired[bool]
@@ -2616,7 +2685,7 @@ class Sent2(TypedDict):
     """The merge base: the line that both stores last had in common, if any"""
 
 
-class Progress2(TypedDict):
+class Progress(TypedDict):
     """The sync state between two stores."""
 
     store_id: NotRequired[str]
@@ -2730,7 +2799,7 @@ class Waiting(TypedDict):
 
 
 class GivenCase1(TypedDict):
-    """Something to do, being done, or done."""
+    """A task of another tool: to do, in progress or done."""
 
     kind: Literal["issue"]
     id: str
@@ -2742,7 +2811,7 @@ class GivenCase1(TypedDict):
     priority: Literal["p0", "p1", "p2", "p3"]
     """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
     closed: NotRequired[bool]
-    """Whether it is over; work that is done closes its issue by itself"""
+    """Whether it is closed; finished work closes its issue by itself"""
     close_reason: NotRequired[str | None]
     created_at: NotRequired[str | None]
     updated_at: NotRequired[str | None]
@@ -2750,12 +2819,12 @@ class GivenCase1(TypedDict):
     spec: NotRequired[str | None]
     """The spec that it implements"""
     work: NotRequired[GivenWork | None]
-    """What was done about it"""
+    """The work on it"""
     origin: Origin
 
 
 class GivenCase2(TypedDict):
-    """Something that was shipped."""
+    """A release."""
 
     kind: Literal["release"]
     id: str
@@ -2763,20 +2832,20 @@ class GivenCase2(TypedDict):
     name: str
     version: str
     release_kind: Literal["feature", "bug", "improvement", "refactor", "chore"]
-    """What it is for its users"""
+    """What it means for users"""
     issues: NotRequired[list[str]]
-    """What was done in it, as far as it is here"""
+    """Its issues, as far as they exist here"""
     notes: NotRequired[str | None]
     shipped_at: NotRequired[str | None]
     origin: Origin
 
 
 class GivenCase3(TypedDict):
-    """One text that somebody found out."""
+    """A learning."""
 
     kind: Literal["learning"]
     learning_kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """What kind of knowledge it is."""
+    """The kind of a learning."""
     text: str
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
@@ -2785,17 +2854,17 @@ class GivenCase3(TypedDict):
     value: NotRequired[Worth | None]
     linear_id: NotRequired[str | None]
     task: NotRequired[str | None]
-    """The task it came from, by the id that the other tool gave it"""
+    """The task it came from, by its id in the other tool"""
     at: NotRequired[str | None]
     name: NotRequired[str | None]
-    """What the other tool calls it"""
+    """Its name in the other tool"""
     supersedes: NotRequired[str | None]
-    """What the other tool calls the learning in whose place this one is; it comes before, in the same request"""
+    """The learning that it replaces, by its name in the other tool; that comes earlier in the same request"""
     origin: Origin
 
 
 class GivenCase4(TypedDict):
-    """What somebody said about an issue."""
+    """A comment on an issue."""
 
     kind: Literal["comment"]
     issue_id: str
@@ -2807,19 +2876,19 @@ class GivenCase4(TypedDict):
 
 
 class GivenCase5(TypedDict):
-    """Something that happened to work on an issue."""
+    """An event of the work on an issue."""
 
     kind: Literal["event"]
     issue_id: str
     """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     again: NotRequired[int]
-    """How many of the same came before it"""
+    """How many equal events came before it"""
     data: dict[str, Any]
     """As the other tool wrote it"""
 
 
 class GivenCase6(TypedDict):
-    """The skills that an agent's file calls for."""
+    """The skills that an agent file requires."""
 
     kind: Literal["skills"]
     name: str
@@ -2827,7 +2896,7 @@ class GivenCase6(TypedDict):
 
 
 class GivenCase7(TypedDict):
-    """A document that is kept as it is, in kv."""
+    """A document that is stored unchanged, in kv."""
 
     kind: Literal["document"]
     scope: str
@@ -2842,7 +2911,7 @@ class GivenWork(TypedDict):
     """Work on an issue."""
 
     kind: Literal["feature", "bug", "improvement", "refactor", "chore"]
-    """What a change is for its users."""
+    """What a change means for users."""
     status: Literal["active", "paused", "done"]
     """The status of work."""
     branch: NotRequired[str | None]
@@ -2851,29 +2920,182 @@ class GivenWork(TypedDict):
 
 
 class Origin(TypedDict):
-    """Where a record comes from, and what of it has no place."""
+    """Where a record comes from, and its fields without a place here."""
 
     file: str
-    """The file, by its path in the directory of the tool"""
+    """The path of its file in the directory of the tool"""
     hash: str
-    """Tells whether the record has changed since it was taken in"""
+    """A hash that shows whether the record has changed since its import"""
     fields: NotRequired[dict[str, Any]]
-    """Fields that have no place"""
+    """Fields without a place here"""
     also: NotRequired[list[dict[str, Any]]]
     """Other records with the same id"""
 
 
 class Told(TypedDict):
-    """What became of a record."""
+    """The outcome for a record."""
 
     outcome: Literal["imported", "updated", "here", "changed", "clash", "deleted", "refused"]
-    """What became of a record."""
+    """The outcome for a record."""
     id: NotRequired[str | None]
-    """The id under which it is here"""
+    """Its id in this store"""
     reason: NotRequired[str | None]
-    """What there is to say about it"""
+    """Why, if it was not imported unchanged"""
     redactions: NotRequired[int]
     """How many secrets were replaced"""
+
+
+class ReadPosition(TypedDict):
+    """How far a transcript was read."""
+
+    bytes: int
+    """In bytes of the text, uncompressed"""
+    lines: int
+    """In lines or messages"""
+    tail: NotRequired[str]
+    """A hash of what comes before, to notice that it was written anew"""
+
+
+class TranscriptAgent(TypedDict):
+    """What one agent said in a part of a transcript."""
+
+    id: str
+    """The id of an agent, such as `ag-a1b2c3d4`. Imported ids keep their own form."""
+    type: Literal["user", "cron", "system", "subagent", "app", "permanent"]
+    """The types of agents that can be created."""
+    name: NotRequired[str | None]
+    """What the conversation is called"""
+    parent_id: NotRequired[str | None]
+    """The agent it worked for"""
+    descriptor: NotRequired[dict[str, Any]]
+    """What the software says about itself and where it runs, such as its branch; added to what is known"""
+    inference_session_id: NotRequired[str | None]
+    """What the software calls the conversation"""
+    entries: NotRequired[list[NewEntry]]
+    """What goes on in the session that is active"""
+    sessions: NotRequired[list[ImportedSession]]
+    """The sessions that follow"""
+    first_at: NotRequired[str | None]
+    """When the first and the last of it was said"""
+    last_at: NotRequired[str | None]
+
+
+class TranscriptImport(TypedDict):
+    """What became of a part of a transcript."""
+
+    agents: list[str]
+    """The agents that were not here before"""
+    sessions: int
+    """How many sessions were opened"""
+    entries: int
+    repeated: int
+    """How many messages had been counted in another session already"""
+    issues: list[str]
+    """The issues that its sessions are about"""
+    redactions: int
+    """How many secrets were replaced"""
+    deleted: NotRequired[list[str]]
+    """Agents that were deleted here, and so did not come back"""
+
+
+class TrackerItemCase1(TypedDict):
+    """An issue of another tracker in our words."""
+
+    kind: Literal["issue"]
+    id: str
+    """Its id here, the same at every import"""
+    key: str
+    """What identifies it there"""
+    title: str
+    description: NotRequired[str | None]
+    issue_type: Literal["bug", "task", "test", "chore"]
+    """What kind of issue it is; never changes."""
+    status: Literal["open", "in_progress", "closed"]
+    """Where an issue stands."""
+    priority: Literal["p0", "p1", "p2", "p3"]
+    """How urgent an issue is: p0 critical, p1 high, p2 normal, p3 low."""
+    spec: NotRequired[str | None]
+    assignee: NotRequired[str | None]
+    labels: NotRequired[list[str]]
+    due: NotRequired[str | None]
+    defer: NotRequired[str | None]
+    estimate: NotRequired[str | None]
+    acceptance: NotRequired[list[Criterion]]
+    parent: NotRequired[str | None]
+    """The issue that it is a part of"""
+    deps: NotRequired[list[str]]
+    """The issues that must be closed first"""
+    links: NotRequired[list[Link]]
+    refs: NotRequired[list[str]]
+    """Where else it is known"""
+    comments: NotRequired[list[TrackerComment]]
+    created_at: NotRequired[str | None]
+    updated_at: NotRequired[str | None]
+    closed_at: NotRequired[str | None]
+    close_reason: NotRequired[str | None]
+    raw: NotRequired[dict[str, Any]]
+    """Fields that have no place here, or that the tracker writes in another way"""
+
+
+class TrackerItemCase2(TypedDict):
+    """A text to remember, which becomes a learning"""
+
+    kind: Literal["memory"]
+    key: str
+    text: str
+    raw: NotRequired[dict[str, Any]]
+    """Fields that have no place here"""
+
+
+class TrackerItemCase3(TypedDict):
+    """An issue that was deleted there"""
+
+    kind: Literal["tombstone"]
+    id: str
+    """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
+    line: str
+    """As the tracker wrote it"""
+
+
+TrackerItem = TrackerItemCase1 | TrackerItemCase2 | TrackerItemCase3
+
+
+class TrackerComment(TypedDict):
+    """What somebody said there about an issue."""
+
+    key: NotRequired[str]
+    """What identifies it there; empty if nothing does"""
+    author: NotRequired[str | None]
+    text: str
+    at: NotRequired[str | None]
+    raw: NotRequired[dict[str, Any]]
+    """Fields that have no place here, or that the tracker writes in another way"""
+
+
+class ImportedItem(TypedDict):
+    """What an import did with an item."""
+
+    outcome: Literal["created", "updated", "unchanged", "skipped"]
+    """What an import did with an item."""
+    id: str
+    """Its id here"""
+    problems: NotRequired[list[str]]
+    """What of it could not be imported, and why"""
+    missing: NotRequired[list[str]]
+    """The issues that it refers to and that are not here"""
+    redactions: NotRequired[int]
+    """How many secrets were replaced"""
+
+
+class WholeIssue(TypedDict):
+    """An issue with all that belongs to it."""
+
+    issue: Issue
+    deps: list[str]
+    """The issues that must be closed first"""
+    comments: list[Comment]
+    refs: list[str]
+    """Where else it is known"""
 
 
 class IssueCreateInput(TypedDict):
@@ -2916,6 +3138,10 @@ class IssueCreateInput(TypedDict):
 class IssueListInput(TypedDict):
     """What issue.list is asked."""
 
+    q: NotRequired[str | None]
+    """Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view:
+    @NAME
+    """
     status: NotRequired[Literal["open", "in_progress", "closed", None]]
     """Only those with this status"""
     priority: NotRequired[Literal["p0", "p1", "p2", "p3", None]]
@@ -2926,8 +3152,14 @@ class IssueListInput(TypedDict):
     """Only those of this type"""
     spec: NotRequired[str | None]
     """Only those of this spec"""
-    sort: NotRequired[Literal["priority", "created_at", "updated_at", "status", "title", "impact"] | None]
-    """In which order"""
+    labels: NotRequired[list[str]]
+    """Only those with this label; may be given again"""
+    parent: NotRequired[str | None]
+    """Only those that are parts of this issue, or parts of its parts"""
+    overdue: NotRequired[bool]
+    """Only those that are due before today and not closed"""
+    sort: NotRequired[Literal["priority", "created_at", "updated_at", "status", "title", "due", "estimate", "impact"] | str | None]
+    """In which order; also field.NAME, by a custom field"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -2974,9 +3206,13 @@ class IssueUpdateInput(TypedDict):
     claim: NotRequired[bool]
     """Claim it: fails unless it is open"""
     ttl: NotRequired[str | None]
-    """Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d"""
+    """Let the claim expire unless renewed: 30s, 15m, 12h, 1d"""
     unclaim: NotRequired[bool]
     """Give it back: open, without assignee"""
+    if_updated_at: NotRequired[str | None]
+    """Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict
+    otherwise
+    """
     force: NotRequired[bool]
     """Change status or assignee even if another holds the claim"""
 
@@ -3007,7 +3243,7 @@ class IssueCloseInput(TypedDict):
     duplicate_of: NotRequired[str | None]
     """The issue that says the same; links to it"""
     force: NotRequired[bool]
-    """Close it whatever its status, its children and criteria, and whoever holds it"""
+    """Close it whatever its status, its children and criteria, and and even if another holds it"""
 
 
 class IssueAcceptInput(TypedDict):
@@ -3053,6 +3289,10 @@ class IssueHeartbeatInput(TypedDict):
 class IssueReadyInput(TypedDict):
     """What issue.ready is asked."""
 
+    q: NotRequired[str | None]
+    """Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view:
+    @NAME
+    """
     priority: NotRequired[Literal["p0", "p1", "p2", "p3", None]]
     """Only those with this priority"""
     assignee: NotRequired[str | None]
@@ -3061,8 +3301,12 @@ class IssueReadyInput(TypedDict):
     """Only those of this type"""
     spec: NotRequired[str | None]
     """Only those of this spec"""
-    sort: NotRequired[Literal["priority", "created_at", "updated_at", "status", "title", "impact"] | None]
-    """In which order [default: priority]"""
+    labels: NotRequired[list[str]]
+    """Only those with this label; may be given again"""
+    parent: NotRequired[str | None]
+    """Only those that are parts of this issue, or parts of its parts"""
+    sort: NotRequired[Literal["priority", "created_at", "updated_at", "status", "title", "due", "estimate", "impact"] | str | None]
+    """In which order; also field.NAME, by a custom field [default: priority]"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3070,6 +3314,10 @@ class IssueReadyInput(TypedDict):
 class IssueBlockedInput(TypedDict):
     """What issue.blocked is asked."""
 
+    q: NotRequired[str | None]
+    """Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view:
+    @NAME
+    """
     status: NotRequired[Literal["open", "in_progress", "closed", None]]
     """Only those with this status"""
     priority: NotRequired[Literal["p0", "p1", "p2", "p3", None]]
@@ -3078,6 +3326,10 @@ class IssueBlockedInput(TypedDict):
     """Only those of this assignee; an empty name means unassigned"""
     issue_type: NotRequired[Literal["bug", "task", "test", "chore"] | None]
     """Only those of this type"""
+    labels: NotRequired[list[str]]
+    """Only those with this label; may be given again"""
+    parent: NotRequired[str | None]
+    """Only those that are parts of this issue, or parts of its parts"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3086,7 +3338,7 @@ class IssueSearchInput(TypedDict):
     """What issue.search is asked."""
 
     q: str
-    """The text, taken literally"""
+    """A text, taken literally; or a query: label:auth p<=1 words "exact phrase"; or a view: @NAME"""
     status: NotRequired[Literal["open", "in_progress", "closed", None]]
     """Only those with this status"""
     priority: NotRequired[Literal["p0", "p1", "p2", "p3", None]]
@@ -3095,6 +3347,10 @@ class IssueSearchInput(TypedDict):
     """Only those of this assignee; an empty name means unassigned"""
     issue_type: NotRequired[Literal["bug", "task", "test", "chore"] | None]
     """Only those of this type"""
+    labels: NotRequired[list[str]]
+    """Only those with this label; may be given again"""
+    parent: NotRequired[str | None]
+    """Only those that are parts of this issue, or parts of its parts"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3102,6 +3358,10 @@ class IssueSearchInput(TypedDict):
 class IssueCountInput(TypedDict):
     """What issue.count is asked."""
 
+    q: NotRequired[str | None]
+    """Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view:
+    @NAME
+    """
     by_status: NotRequired[bool]
     """By status"""
     by_priority: NotRequired[bool]
@@ -3110,6 +3370,10 @@ class IssueCountInput(TypedDict):
     """By type"""
     by_assignee: NotRequired[bool]
     """By assignee"""
+    labels: NotRequired[list[str]]
+    """Only those with this label; may be given again"""
+    parent: NotRequired[str | None]
+    """Only those that are parts of this issue, or parts of its parts"""
 
 
 class IssueChildrenInput(TypedDict):
@@ -3134,7 +3398,7 @@ class IssueClaimNextInput(TypedDict):
     q: NotRequired[str | None]
     """Only issues that match this query"""
     ttl: NotRequired[str | None]
-    """Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d"""
+    """Let the claim expire unless renewed: 30s, 15m, 12h, 1d"""
 
 
 class LabelListInput(TypedDict):
@@ -3179,13 +3443,44 @@ class LinkRemoveInput(TypedDict):
     """Only links of this kind"""
 
 
+class ViewSaveInput(TypedDict):
+    """What view.save is asked."""
+
+    name: str
+    """What to call it; pn ls @NAME uses it"""
+    query: str
+    """The query: 'status:open label:auth due<+7d'"""
+
+
+class ViewListInput(TypedDict):
+    """What view.list is asked."""
+
+
+class ViewRemoveInput(TypedDict):
+    """What view.remove is asked."""
+
+    name: str
+    """Its name"""
+
+
 class IssueTraceInput(TypedDict):
     """What issue.trace is asked."""
 
     id: str
     """The issue"""
     limit: NotRequired[int | None]
-    """At most this many entries, the last ones; totals count all [default: 500]"""
+    """At most this many of the last entries; totals count all [default: 500]"""
+
+
+class CostInput(TypedDict):
+    """What cost is asked."""
+
+    by: NotRequired[Literal["issue", "agent", "run", "session", "model", "day", None]]
+    """What to group by [default: model]"""
+    since: NotRequired[str | None]
+    """From when on: how long ago, or a time"""
+    issue: NotRequired[str | None]
+    """Only sessions about this issue, and those of its runs"""
 
 
 class TriageInsightsInput(TypedDict):
@@ -3224,9 +3519,9 @@ class TriageDiffInput(TypedDict):
     """What triage.diff is asked."""
 
     since: str
-    """From when on: how long ago, or a time"""
+    """The start: how long ago, or a time"""
     until: NotRequired[str | None]
-    """Until when: how long ago, or a time [default: now]"""
+    """The end: how long ago, or a time [default: now]"""
 
 
 class TriageGraphInput(TypedDict):
@@ -3235,31 +3530,31 @@ class TriageGraphInput(TypedDict):
     q: NotRequired[str | None]
     """Only issues whose title or description contains this text"""
     limit: NotRequired[int | None]
-    """At most this many, those that hold up the most [default: 60]"""
+    """At most this many of those that hold up the most [default: 60]"""
 
 
 class TriageChartInput(TypedDict):
     """What triage.chart is asked."""
 
     since: NotRequired[str | None]
-    """From when on: how long ago, or a time [default: 30d]"""
+    """The start: how long ago, or a time [default: 30d]"""
     until: NotRequired[str | None]
-    """Until when: how long ago, or a time [default: now]"""
+    """The end: how long ago, or a time [default: now]"""
 
 
 class EventListInput(TypedDict):
     """What event.list is asked."""
 
     after: NotRequired[int | None]
-    """Only what comes after the event with this number; 0 is everything [default: the last 50 events]"""
+    """Only events after this number; 0 lists all [default: the last 50 events]"""
     subject: NotRequired[str | None]
-    """Only what is about this: an id or the beginning of one, or a kind such as issue, agent or run"""
+    """Only events about this: an id or the beginning of one, or a kind such as issue, agent or run"""
     type: NotRequired[list[str]]
     """Only events of this type, such as closed, issue.created or task.*; may be given again"""
     by: NotRequired[str | None]
-    """Only what this actor did"""
+    """Only events of this actor"""
     limit: NotRequired[int | None]
-    """At most this many: the first after --after, else the last"""
+    """At most this many: the first ones with --after, else the last ones"""
 
 
 class StoreStatusInput(TypedDict):
@@ -3310,7 +3605,7 @@ class CommentAddInput(TypedDict):
     id: str
     """Which issue"""
     text: str
-    """What to say; - reads it from standard input"""
+    """The comment; - reads it from standard input"""
 
 
 class CommentListInput(TypedDict):
@@ -3349,22 +3644,22 @@ class StoreExportInput(TypedDict):
     """What store.export is asked."""
 
     check: NotRequired[bool]
-    """Write nothing; tell whether the files are what an export would write, and fail if they are not"""
+    """Write nothing; fail if an export would change the files"""
     events: NotRequired[bool | None]
-    """Write the history of issues too, into events.jsonl [default: the setting export.events]"""
+    """Export the history of issues too, to events.jsonl [default: the setting export.events]"""
     no_stage: NotRequired[bool]
-    """Leave git's index alone: the files are written, and not staged"""
+    """Do not stage the files in git"""
     worktree: NotRequired[str | None]
-    """The worktree whose files are meant, if it is not the main one"""
+    """The worktree with the files, if it is not the main one"""
 
 
 class StoreImportInput(TypedDict):
     """What store.import is asked."""
 
     authoritative: NotRequired[bool]
-    """Make the store what the files are, without whatever else it has; a backup is made before"""
+    """Replace the contents of the store with the files, after a backup"""
     worktree: NotRequired[str | None]
-    """The worktree whose files are meant, if it is not the main one"""
+    """The worktree with the files, if it is not the main one"""
 
 
 class ConflictListInput(TypedDict):
@@ -3380,25 +3675,25 @@ class ConflictResolveInput(TypedDict):
     id: str
     """The conflict, or the beginning of its id"""
     take: Literal["kept", "other"]
-    """Which of the two values is right"""
+    """Which value to use"""
 
 
 class StoreDoctorInput(TypedDict):
     """What store.doctor is asked."""
 
     fix: NotRequired[bool]
-    """Release every claim without a lease and repair what can be repaired"""
+    """Release every claim without a lease, and repair what can be repaired"""
     deep: NotRequired[bool]
-    """Also rebuild the state from backup and journal, and compare every record of the database with it"""
+    """Also rebuild the state from backup and journal, and compare it with every record of the database"""
 
 
 class StoreGcInput(TypedDict):
     """What store.gc is asked."""
 
     older_than: NotRequired[str | None]
-    """How old it must be: 12h, 7d [default: the setting gc.older-than, else 7d]"""
+    """The minimum age: 12h, 7d [default: the setting gc.older-than, else 7d]"""
     dry_run: NotRequired[bool]
-    """Remove nothing; tell what would be removed"""
+    """Only show what would be removed"""
 
 
 class StoreSpaceInput(TypedDict):
@@ -3409,9 +3704,9 @@ class StoreBackupInput(TypedDict):
     """What store.backup is asked."""
 
     file: NotRequired[str | None]
-    """The file to make; only where the store is"""
+    """The file to create; only on the machine of the store"""
     force: NotRequired[bool]
-    """Replace the file if it is there"""
+    """Replace an existing file"""
 
 
 class StoreBackupsInput(TypedDict):
@@ -3422,9 +3717,9 @@ class StoreRestoreInput(TypedDict):
     """What store.restore is asked."""
 
     file: str
-    """The backup: a file, or the name of one from pn backup --list"""
+    """The backup: a file, or a name from pn backup --list"""
     force: NotRequired[bool]
-    """Also take a backup of another store"""
+    """Also restore a backup of another store"""
 
 
 class StoreWhereInput(TypedDict):
@@ -3445,55 +3740,55 @@ class UndoInput(TypedDict):
     """What undo is asked."""
 
     any: NotRequired[bool]
-    """The last operation of anybody, not only of this actor and session"""
+    """The last operation of anyone, not only of this actor and session"""
     by: NotRequired[str | None]
-    """All that this actor did"""
+    """All operations of this actor"""
     since: NotRequired[str | None]
-    """All that was done since then: a duration such as 30m, or a time"""
+    """All operations since then: a duration such as 30m, or a time"""
     event: NotRequired[int | None]
     """The operation that wrote this event; pn undo --list and pn history show the numbers"""
     force: NotRequired[bool]
     """Even if another holds the claim on an issue whose state it changes"""
     dry_run: NotRequired[bool]
-    """Only show what would be taken back"""
+    """Only show what would be undone"""
 
 
 class UndoListInput(TypedDict):
     """What undo.list is asked."""
 
     actor: NotRequired[str | None]
-    """Whose operations, in the caller's session [default: the caller's]"""
+    """Only operations of this actor, in the caller's session [default: the caller]"""
     any: NotRequired[bool]
-    """The operations of everybody, not only of this actor and session"""
+    """The operations of everyone, not only of this actor and session"""
     limit: NotRequired[int | None]
-    """How many operations to show; 20 unless said otherwise"""
+    """How many operations to list [default: 20]"""
 
 
 class RedoInput(TypedDict):
     """What redo is asked."""
 
     any: NotRequired[bool]
-    """The last undo of anybody, not only of this actor and session"""
+    """The last undo of anyone, not only of this actor and session"""
     event: NotRequired[int | None]
     """The undo that wrote this event"""
     force: NotRequired[bool]
     """Even if another holds the claim on an issue whose state it changes"""
     dry_run: NotRequired[bool]
-    """Only show what would be brought back"""
+    """Only show what would be redone"""
 
 
 class ProjectCreateInput(TypedDict):
     """What project.create is asked."""
 
     name: str
-    """Its name: part of its address, so a-z, 0-9, -, _ and ."""
+    """Its name, which is part of its URL: a-z, 0-9 and the characters . - _"""
 
 
 class ProjectListInput(TypedDict):
     """What project.list is asked."""
 
     all: NotRequired[bool]
-    """Also those that are archived"""
+    """Archived ones too"""
 
 
 class ProjectArchiveInput(TypedDict):
@@ -3509,13 +3804,13 @@ class TokenCreateInput(TypedDict):
     """What token.create is asked."""
 
     project: NotRequired[str | None]
-    """The project it opens"""
+    """Its project"""
     role: NotRequired[Literal["viewer", "agent", "maintainer", "admin", "operator"] | None]
-    """How much its holder may do in the project"""
+    """Its role in the project"""
     operator: NotRequired[bool]
-    """Open no project, but manage the projects, tokens and audit of the server"""
+    """Allow it to manage the projects, tokens and audit of the server, but to open no project"""
     expires: NotRequired[str | None]
-    """How long it is good for, such as 90d [default: until it is revoked]"""
+    """How long it is valid, such as 90d [default: until it is revoked]"""
 
 
 class TokenListInput(TypedDict):
@@ -3524,25 +3819,25 @@ class TokenListInput(TypedDict):
     project: NotRequired[str | None]
     """Only those of this project"""
     all: NotRequired[bool]
-    """Also those that have expired or were revoked"""
+    """Expired and revoked ones too"""
 
 
 class TokenRevokeInput(TypedDict):
     """What token.revoke is asked."""
 
     id: str
-    """Its id, as pn token list shows it"""
+    """Its id; pn token list shows it"""
 
 
 class AuditListInput(TypedDict):
     """What audit.list is asked."""
 
     project: NotRequired[str | None]
-    """Only what concerns this project"""
+    """Only entries of this project"""
     token: NotRequired[str | None]
-    """Only what was done with this token"""
+    """Only entries of this token"""
     since: NotRequired[str | None]
-    """Only what happened since then: a duration such as 7d, or a time"""
+    """Only entries since then: a duration such as 7d, or a time"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3551,17 +3846,17 @@ class AgentCreateInput(TypedDict):
     """What agent.create is asked."""
 
     type: Literal["user", "cron", "system", "subagent", "app", "permanent"]
-    """What kind of agent it is"""
+    """Its type"""
     name: NotRequired[str | None]
-    """What to call it"""
+    """Its name"""
     parent: NotRequired[str | None]
     """The agent it works for"""
     descriptor: NotRequired[dict[str, Any] | None]
-    """What it is, in words of your own"""
+    """A description of it: a JSON object of your own"""
     permissions: NotRequired[dict[str, Any] | None]
-    """What it may do, in words of your own"""
+    """Its permissions: a JSON object of your own"""
     inference_session_id: NotRequired[str | None]
-    """What the inference provider calls the conversation"""
+    """The inference provider's id of the conversation"""
     issue_id: NotRequired[str | None]
     """The issue that the session is about"""
     run_id: NotRequired[str | None]
@@ -3592,15 +3887,15 @@ class AgentUpdateInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     name: NotRequired[str | None]
-    """A new name; an empty one takes it away"""
+    """A new name; an empty one removes it"""
     descriptor: NotRequired[dict[str, Any] | None]
-    """Another descriptor, in place of the one it has"""
+    """A new descriptor, replacing the old one"""
     permissions: NotRequired[dict[str, Any] | None]
-    """Other permissions, in place of those it has"""
+    """New permissions, replacing the old ones"""
     tokens: NotRequired[dict[str, Any] | None]
-    """What its last inference cost; null takes it away"""
+    """The tokens of its last inference; null removes them"""
     stats: NotRequired[dict[str, Any] | None]
-    """What all its inferences cost, in place of what it has"""
+    """The totals of all its inferences, replacing the old ones"""
 
 
 class AgentDeleteInput(TypedDict):
@@ -3609,9 +3904,9 @@ class AgentDeleteInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     force: NotRequired[bool]
-    """Really delete all of it"""
+    """Confirm the deletion"""
     purge: NotRequired[bool]
-    """For good: it cannot be undone"""
+    """Delete permanently: it cannot be undone"""
 
 
 class AgentSleepInput(TypedDict):
@@ -3639,9 +3934,9 @@ class AgentImportInput(TypedDict):
     """What agent.import is asked."""
 
     id: str
-    """The id that it has and keeps"""
+    """Its id, which it keeps"""
     type: str
-    """Known to this version or not"""
+    """Its type, which this version may not know"""
     name: NotRequired[str | None]
     parent_id: NotRequired[str | None]
     """The agent it worked for"""
@@ -3654,9 +3949,9 @@ class AgentImportInput(TypedDict):
     created_at: NotRequired[str | None]
     updated_at: NotRequired[str | None]
     sessions: list[ImportedSession]
-    """In their order; the last one is active"""
+    """In order; the last one is active"""
     no_redact: NotRequired[bool]
-    """Keep secrets as they are"""
+    """Do not redact secrets"""
 
 
 class SessionListInput(TypedDict):
@@ -3667,14 +3962,14 @@ class SessionListInput(TypedDict):
     limit: NotRequired[int | None]
     """At most this many"""
     all: NotRequired[bool]
-    """Also those that are archived"""
+    """Archived ones too"""
 
 
 class SessionSearchInput(TypedDict):
     """What session.search is asked."""
 
     q: str
-    """The text, taken literally"""
+    """The text to search for, literally"""
     agent: NotRequired[str | None]
     """Only those of this agent"""
     limit: NotRequired[int | None]
@@ -3706,7 +4001,7 @@ class SessionPruneInput(TypedDict):
     """What session.prune is asked."""
 
     older_than: str
-    """How long ago they ended, such as 30d"""
+    """The minimum time since their end, such as 30d"""
     agent: NotRequired[str | None]
     """Only those of this agent"""
 
@@ -3717,9 +4012,9 @@ class SessionResetInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     message: NotRequired[str | None]
-    """What the next session begins with; - reads it from standard input"""
+    """The message that opens the next session; - reads it from standard input"""
     inference_session_id: NotRequired[str | None]
-    """What the inference provider calls the conversation"""
+    """The inference provider's id of the conversation"""
     issue_id: NotRequired[str | None]
     """The issue that the session is about"""
     run_id: NotRequired[str | None]
@@ -3732,9 +4027,9 @@ class SessionCompactInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     summary: str
-    """What the next session begins with; - reads it from standard input"""
+    """The summary that opens the next session; - reads it from standard input"""
     inference_session_id: NotRequired[str | None]
-    """What the inference provider calls the conversation"""
+    """The inference provider's id of the conversation"""
     issue_id: NotRequired[str | None]
     """The issue that the session is about"""
     run_id: NotRequired[str | None]
@@ -3747,9 +4042,9 @@ class SessionAppendInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     entries: list[NewEntry]
-    """In their order"""
+    """The entries, in order"""
     no_redact: NotRequired[bool]
-    """Keep secrets as they are"""
+    """Do not redact secrets"""
 
 
 class SessionHistoryInput(TypedDict):
@@ -3758,11 +4053,11 @@ class SessionHistoryInput(TypedDict):
     id: str
     """Which session or agent"""
     all: NotRequired[bool]
-    """Of all sessions of the agent"""
+    """The entries of all sessions of the agent"""
     after: NotRequired[int | None]
-    """Only those after this number"""
+    """Only entries after this number"""
     skip: NotRequired[int | None]
-    """Leave out this many of the oldest, of one session"""
+    """Skip this many of the oldest entries of a session"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3773,9 +4068,7 @@ class SessionContextInput(TypedDict):
     id: str
     """Which agent: its id, the beginning of it, or its name"""
     max_tokens: NotRequired[int | None]
-    """Keep what the session began with, and of the rest the newest whole turns that fit; a token is about four
-    bytes
-    """
+    """Keep the opening message, and of the rest the newest whole turns that fit; a token is about four bytes"""
 
 
 class RepoAddInput(TypedDict):
@@ -3794,7 +4087,7 @@ class RepoListInput(TypedDict):
     """What repo.list is asked."""
 
     remote: NotRequired[str | None]
-    """Only those that come from this address"""
+    """Only those with this remote URL"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3817,9 +4110,9 @@ class WorkspaceCreateInput(TypedDict):
     """What workspace.create is asked."""
 
     name: str
-    """What to call it"""
+    """Its name"""
     external_id: NotRequired[str | None]
-    """What another system calls it"""
+    """Its id in another system"""
 
 
 class WorkspaceListInput(TypedDict):
@@ -3830,72 +4123,72 @@ class RunStartInput(TypedDict):
     """What run.start is asked."""
 
     repo: NotRequired[str | None]
-    """Which repository it takes place in: its id, the beginning of it, or its root [default: the one around the
-    current directory]
+    """Its repository: the id, the beginning of it, or the root [default: the one that contains the current
+    directory]
     """
     harness: NotRequired[str | None]
     """The agent software and its version, such as claude-code@2.1"""
     runtime: NotRequired[str | None]
     """Where it runs: local, nosandbox, devcontainer, devcontainer:PATH"""
     workspace: NotRequired[str | None]
-    """The workspace of the server that it belongs to"""
+    """Its workspace on the server"""
     issue: NotRequired[str | None]
-    """The issue that it works on"""
+    """The issue it works on"""
     session: NotRequired[str | None]
-    """The session that it holds"""
+    """Its session"""
     prompt: NotRequired[str | None]
-    """What the agent is asked to do; - reads it from standard input"""
+    """The prompt of the agent; - reads it from standard input"""
     branch: NotRequired[str | None]
     """The branch it works on"""
     delivery: NotRequired[Literal["branch", "patch", "pr"] | None]
-    """How the work is handed over"""
+    """How the work is delivered"""
     workspace_path: NotRequired[str | None]
-    """The directory that it has to itself"""
+    """Its private working directory"""
     no_browser: NotRequired[bool]
-    """It may not use a browser"""
+    """Do not let it use a browser"""
     browser_profile: NotRequired[str | None]
     """The profile of its browser"""
     chatgpt_username: NotRequired[str | None]
-    """The account that it uses at ChatGPT"""
+    """Its ChatGPT account"""
     codex_workspace: NotRequired[str | None]
-    """The workspace that it uses at Codex"""
+    """Its Codex workspace"""
     labels: NotRequired[dict[str, str]]
-    """Names and values of your own"""
+    """Labels: names and values of your own"""
     seen: NotRequired[Seen | None]
-    """The repository as it was found, to be remembered if it is not known"""
+    """The repository as detected; added if it is not known"""
     command: NotRequired[list[str]]
     """The program and its arguments"""
     instances: NotRequired[int | None]
     """How many runs are launched together"""
     group: NotRequired[str | None]
-    """What runs that are launched together have in common"""
+    """The group that runs launched together share"""
     created: NotRequired[bool]
-    """Its command does not run yet"""
+    """Its command is not running yet"""
     claim: NotRequired[str | None]
-    """Claim the issue for as long as the run renews the lease this often"""
+    """Claim the issue, with a lease of this length that the run renews"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """Its machine"""
     agent: NotRequired[Process | None]
     """The command's process"""
     supervisor: NotRequired[Process | None]
-    """The process that looks after it"""
+    """The process that supervises it"""
     log_path: NotRequired[str | None]
-    """The file that its output goes to"""
+    """The file for its output"""
     log_dir: NotRequired[str | None]
-    """The directory in which its output goes to a file that is called as the run is"""
+    """The directory for its output, in a file named after the run"""
 
 
 class RunListInput(TypedDict):
     """What run.list is asked."""
 
     status: NotRequired[Literal["running", "failed", "succeeded", "cancelled", "created"] | None]
-    """Only those that stand there"""
+    """Only those with this status"""
     issue: NotRequired[str | None]
-    """Only those that work on this issue"""
+    """Only those for this issue"""
     repo: NotRequired[str | None]
     """Only those in this repository"""
     group: NotRequired[str | None]
-    """Only those that were launched together as this group"""
+    """Only those of this group"""
     host: NotRequired[str | None]
     """Only those on this machine"""
     limit: NotRequired[int | None]
@@ -3908,13 +4201,13 @@ class RunUpdateInput(TypedDict):
     id: str
     """Which run: its id, or the beginning of it"""
     started: NotRequired[bool]
-    """Its command runs"""
+    """Its command is running"""
     agent: NotRequired[Process | None]
     """The command's process"""
     supervisor: NotRequired[Process | None]
-    """The process that looks after it"""
+    """The process that supervises it"""
     session: NotRequired[str | None]
-    """The session that it holds"""
+    """Its session"""
     multiplexer_kind: NotRequired[Literal["tmux", "zellij", "screen", None]]
     """A terminal multiplexer."""
     mux_session: NotRequired[str | None]
@@ -3938,15 +4231,15 @@ class RunFinishInput(TypedDict):
     status: Literal["running", "failed", "succeeded", "cancelled", "created"]
     """succeeded, failed or cancelled"""
     exit_code: NotRequired[int | None]
-    """What the command returned"""
+    """The exit code of the command"""
     signal: NotRequired[int | None]
     """The signal that ended the command"""
     reason: NotRequired[str | None]
     """Why, in words"""
     agent: NotRequired[Process | None]
-    """The command's process, if nobody has told it before"""
+    """The command's process, if not yet recorded"""
     if_supervisor: NotRequired[Process | None]
-    """Only if this process is still the one that looks after it"""
+    """Only if this process still supervises it"""
 
 
 class RunEventsInput(TypedDict):
@@ -3955,7 +4248,7 @@ class RunEventsInput(TypedDict):
     id: str
     """Which run: its id, or the beginning of it"""
     after: NotRequired[int | None]
-    """Only what came after the event with this number"""
+    """Only events after this number"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -3966,9 +4259,9 @@ class RunEventInput(TypedDict):
     id: str
     """Which run: its id, or the beginning of it"""
     type: str
-    """What happened, in a word of your own such as tool_call"""
+    """Its type, a word of your own such as tool_call"""
     data: NotRequired[Any]
-    """Whatever belongs to it: any JSON"""
+    """Its data: any JSON"""
 
 
 class HarnessListInput(TypedDict):
@@ -3981,7 +4274,7 @@ class HarnessSetInput(TypedDict):
     harness: str
     """The agent software and its version, such as claude-code@2.1"""
     metadata: NotRequired[dict[str, Any] | None]
-    """An object in words of your own, in place of the one before; none takes it away"""
+    """A JSON object of your own, replacing the old one; absent removes it"""
 
 
 class RuntimeListInput(TypedDict):
@@ -3994,48 +4287,48 @@ class RuntimeSetInput(TypedDict):
     id: str
     """Which runtime: its id, or the beginning of it"""
     metadata: NotRequired[dict[str, Any] | None]
-    """An object in words of your own, in place of the one before; none takes it away"""
+    """A JSON object of your own, replacing the old one; absent removes it"""
 
 
 class SnapshotCreateInput(TypedDict):
     """What snapshot.create is asked."""
 
     id: NotRequired[str | None]
-    """What it is called, if it has a name already"""
+    """Its id, if it has one already"""
     kind: NotRequired[Literal["manual", "safety"]]
     """Why it was taken"""
     provider: Literal["git", "copy", "btrfs", "zfs", "overlay"]
-    """What keeps the content of a snapshot."""
+    """How the content of a snapshot is stored."""
     repo: NotRequired[str | None]
     """Which repository the tree belongs to: its id, the beginning of it, or its root"""
     seen: NotRequired[Seen | None]
-    """The repository as it was found, to be remembered if it is not known"""
+    """The repository as detected; added if it is not known"""
     run: NotRequired[str | None]
-    """The run that it was taken for"""
+    """The run it was taken for"""
     host: str
     """The machine that has the tree and the content"""
     root: str
     """The tree"""
     ref: NotRequired[str | None]
-    """What the provider calls it"""
+    """Its name at the provider"""
     path: NotRequired[str | None]
-    """Where its content can be looked at"""
+    """The path of its content"""
     parent: NotRequired[str | None]
-    """The snapshot before it"""
+    """Its parent snapshot"""
     label: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any]]
-    """What is known of the content, and what proves it"""
+    """Facts about the content, such as its hash"""
 
 
 class SnapshotListInput(TypedDict):
     """What snapshot.list is asked."""
 
     run: NotRequired[str | None]
-    """Only those that were taken for this run"""
+    """Only those of this run"""
     repo: NotRequired[str | None]
     """Only those of this repository"""
     provider: NotRequired[Literal["git", "copy", "btrfs", "zfs", "overlay"] | None]
-    """Only those that are kept in this way"""
+    """Only those of this provider"""
     host: NotRequired[str | None]
     """Only those on this machine"""
     root: NotRequired[str | None]
@@ -4064,47 +4357,47 @@ class SnapshotRestoreInput(TypedDict):
     id: str
     """Which snapshot: its id, or the beginning of it"""
     safety: str
-    """The snapshot of what was there before"""
+    """The snapshot of the previous state"""
 
 
 class JobStartInput(TypedDict):
     """What job.start is asked."""
 
     lane: str
-    """The lane whose slot it takes: no-net, net, heavy, or one that is set"""
+    """Its lane: no-net, net, heavy, or one from the settings"""
     tool: NotRequired[str | None]
-    """The tool that it is a command of [default: the name of the program]"""
+    """Its tool [default: the name of the program]"""
     loop: NotRequired[str | None]
-    """The loop that it is a part of"""
+    """Its loop"""
     run: NotRequired[str | None]
-    """The run that it is a part of [default: PN_RUN, as pn run exec sets it]"""
+    """Its run [default: PN_RUN, as pn run exec sets it]"""
     session: NotRequired[str | None]
-    """The session that asked for it [default: that of the run]"""
+    """The session that requested it [default: that of the run]"""
     issue: NotRequired[str | None]
-    """The issue that it is about [default: that of the run]"""
+    """Its issue [default: that of the run]"""
     command: NotRequired[list[str]]
     """The program and its arguments"""
     cwd: NotRequired[str | None]
-    """The directory that it runs in"""
+    """Its working directory"""
     slots: int
-    """How many commands of the lane may run at once on its machine"""
+    """How many slots the lane has on its machine"""
     timeout: str
-    """How long it may take"""
+    """Its time limit"""
     wait: NotRequired[str | None]
-    """How long it waits in the queue if there is no slot; without that it is refused"""
+    """How long to wait in the queue for a slot; without it, the job is refused if no slot is free"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """Its machine"""
     process: NotRequired[Process | None]
     """The command's process"""
     supervisor: NotRequired[Process | None]
-    """The process that looks after it"""
+    """The process that supervises it"""
 
 
 class JobListInput(TypedDict):
     """What job.list is asked."""
 
     status: NotRequired[Literal["running", "succeeded", "failed", "pending", "timeout", "cancelled"] | None]
-    """Only those that stand there"""
+    """Only those with this status"""
     lane: NotRequired[str | None]
     """Only those of this lane"""
     tool: NotRequired[str | None]
@@ -4129,7 +4422,7 @@ class JobTakeInput(TypedDict):
     id: str
     """Which job: its id, or the beginning of it"""
     slots: int
-    """How many commands of the lane may run at once on its machine"""
+    """How many slots the lane has on its machine"""
 
 
 class JobUpdateInput(TypedDict):
@@ -4154,21 +4447,21 @@ class JobFinishInput(TypedDict):
     id: str
     """Which job: its id, or the beginning of it"""
     status: NotRequired[Literal["running", "succeeded", "failed", "pending", "timeout", "cancelled"] | None]
-    """succeeded, failed, timeout or cancelled [default: what the exit code says]"""
+    """succeeded, failed, timeout or cancelled [default: from the exit code]"""
     exit_code: NotRequired[int | None]
-    """What the command returned"""
+    """The exit code of the command"""
     signal: NotRequired[int | None]
     """The signal that ended the command"""
     reason: NotRequired[str | None]
     """Why, in words"""
     output: NotRequired[str | None]
-    """What it wrote, as far as that is to be kept"""
+    """Its output, as far as it is to be stored"""
     output_bytes: NotRequired[int | None]
-    """Bytes that it wrote, kept or not"""
+    """The size of its whole output in bytes, stored or not"""
     truncated: NotRequired[bool]
-    """Some of what it wrote was not kept"""
+    """Whether only a part of its output is stored"""
     process: NotRequired[Process | None]
-    """The command's process, if nobody has told it before"""
+    """The command's process, if not yet recorded"""
 
 
 class JobCancelInput(TypedDict):
@@ -4182,11 +4475,11 @@ class JobSettleInput(TypedDict):
     """What job.settle is asked."""
 
     host: str
-    """The machine that was looked at"""
+    """The machine that was checked"""
     lost: NotRequired[list[str]]
-    """The jobs of it that nobody looks after any more"""
+    """Its jobs without a supervisor"""
     overdue: NotRequired[list[str]]
-    """Those of it that took longer than they may, and whose processes nobody knows"""
+    """Its jobs that exceeded their time limit and have no known process"""
 
 
 class JobImportInput(TypedDict):
@@ -4199,7 +4492,7 @@ class JobStatsInput(TypedDict):
     """What job.stats is asked."""
 
     since: NotRequired[str | None]
-    """Only those that began since then: a duration such as 24h, or a time"""
+    """Only those that started since then: a duration such as 24h, or a time"""
     lane: NotRequired[str | None]
     """Only those of this lane"""
     tool: NotRequired[str | None]
@@ -4221,13 +4514,13 @@ class KvSetInput(TypedDict):
     key: str
     """Its name"""
     value: str
-    """What to keep; - reads it from standard input"""
+    """The value; - reads it from standard input"""
     scope: str
     """user, project, repo, runtime, or another"""
     if_value: NotRequired[str | None]
-    """Only if this is the value before"""
+    """Only if this is the old value"""
     if_absent: NotRequired[bool]
-    """Only if there is none before"""
+    """Only if there is no old value"""
 
 
 class KvListInput(TypedDict):
@@ -4236,7 +4529,7 @@ class KvListInput(TypedDict):
     scope: NotRequired[str | None]
     """Only those of this scope"""
     prefix: NotRequired[str | None]
-    """Only those whose names begin with this"""
+    """Only those whose names start with this"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -4256,17 +4549,17 @@ class RecordPutInput(TypedDict):
     """What record.put is asked."""
 
     collection: str
-    """The collection, such as jobs; it is made with its first record"""
+    """The collection, such as jobs; the first record creates it"""
     data: dict[str, Any]
     """The document"""
     id: NotRequired[str | None]
     """Its id [default: the one in the document, or a new one]"""
     if_rev: NotRequired[int | None]
-    """Only if the record has this revision; 0 means that there is none yet"""
+    """Only if the record has this revision; 0 means that it does not exist"""
     if_present: NotRequired[bool]
-    """Only if the record is there"""
+    """Only if the record exists"""
     updated_at: NotRequired[str | None]
-    """When it was changed [default: now]"""
+    """The time of the change [default: now]"""
 
 
 class RecordQueryInput(TypedDict):
@@ -4275,13 +4568,13 @@ class RecordQueryInput(TypedDict):
     collection: str
     """The collection"""
     where: NotRequired[list[str]]
-    """Only those that pass this test; may be given again"""
+    """Only records that pass this test; may be given again"""
     order: NotRequired[str | None]
     """Sort by this field, or by FIELD desc [default: id]"""
     limit: NotRequired[int | None]
     """At most this many"""
     after: NotRequired[str | None]
-    """Go on from where an answer said that there is more"""
+    """Continue at the cursor of an earlier answer"""
 
 
 class RecordDeleteInput(TypedDict):
@@ -4292,7 +4585,7 @@ class RecordDeleteInput(TypedDict):
     id: NotRequired[str | None]
     """The record"""
     where: NotRequired[list[str]]
-    """All that pass this test; may be given again"""
+    """All records that pass this test; may be given again"""
     if_rev: NotRequired[int | None]
     """Only if the record has this revision"""
 
@@ -4312,7 +4605,7 @@ class RecordCountInput(TypedDict):
     collection: str
     """The collection"""
     where: NotRequired[list[str]]
-    """Only those that pass this test; may be given again"""
+    """Only records that pass this test; may be given again"""
 
 
 class RecordCollectionsInput(TypedDict):
@@ -4333,11 +4626,11 @@ class RecordIndexInput(TypedDict):
     fields: NotRequired[list[str]]
     """The fields"""
     rebuild: NotRequired[bool]
-    """Make what is indexed anew from the records"""
+    """Rebuild the indexes from the records"""
     redact: NotRequired[bool]
-    """Take secrets out of documents that are put into it from now on"""
+    """Redact secrets in documents that are stored from now on"""
     check: NotRequired[bool]
-    """Compare what is indexed with the records, and make it anew if they differ"""
+    """Compare the indexes with the records, and rebuild them if they differ"""
 
 
 class RecordCompactInput(TypedDict):
@@ -4350,51 +4643,51 @@ class WorkStartInput(TypedDict):
     what: str
     """An issue, or the title of a new one"""
     kind: NotRequired[Literal["feature", "bug", "improvement", "refactor", "chore", None]]
-    """What it is for its users [default: what the issue's type says]"""
+    """What it means for users [default: from the issue's type]"""
     branch: NotRequired[str | None]
-    """The branch on which it is done"""
+    """Its branch"""
     steps: NotRequired[list[str]]
-    """A step of it; may be given again"""
+    """A step; may be given again"""
     ttl: NotRequired[str | None]
-    """Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d"""
+    """Let the claim expire unless renewed: 30s, 15m, 12h, 1d"""
 
 
 class WorkCurrentInput(TypedDict):
     """What work.current is asked."""
 
     actor: str
-    """Who, if no issue is named"""
+    """The actor, if no issue is given"""
     issue: NotRequired[str | None]
-    """Work on this issue"""
+    """The issue"""
 
 
 class WorkPauseInput(TypedDict):
     """What work.pause is asked."""
 
     issue: NotRequired[str | None]
-    """Work on this issue [default: what you are doing]"""
+    """Its issue [default: your current work]"""
 
 
 class WorkResumeInput(TypedDict):
     """What work.resume is asked."""
 
     issue: NotRequired[str | None]
-    """Which issue [default: the one that you have paused]"""
+    """Which issue [default: the one you have paused]"""
     take: NotRequired[bool]
-    """Take it over from the actor who has claimed it"""
+    """Take it over from the actor who claimed it"""
     force: NotRequired[bool]
     """Take it over even from a live lease or another session"""
     ttl: NotRequired[str | None]
-    """Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d"""
+    """Let the claim expire unless renewed: 30s, 15m, 12h, 1d"""
 
 
 class WorkDoneInput(TypedDict):
     """What work.done is asked."""
 
     issue: NotRequired[str | None]
-    """Work on this issue [default: what you are doing]"""
+    """Its issue [default: your current work]"""
     reason: NotRequired[str | None]
-    """How it was done"""
+    """The close reason of the issue"""
     force: NotRequired[bool]
     """Even if another holds the claim"""
 
@@ -4403,36 +4696,36 @@ class WorkStepAddInput(TypedDict):
     """What work.step.add is asked."""
 
     steps: list[str]
-    """What is to be done, a step each"""
+    """The steps"""
     issue: NotRequired[str | None]
-    """Work on this issue [default: what you are doing]"""
+    """Its issue [default: your current work]"""
 
 
 class WorkStepListInput(TypedDict):
     """What work.step.list is asked."""
 
     actor: str
-    """Whose work, if no issue is named"""
+    """The actor, if no issue is given"""
     issue: NotRequired[str | None]
-    """Work on this issue [default: what you are doing]"""
+    """Its issue [default: your current work]"""
 
 
 class WorkStepDoneInput(TypedDict):
     """What work.step.done is asked."""
 
     number: NotRequired[int | None]
-    """Its number, counted from 1 [default: the first that is not done]"""
+    """Its number, from 1 [default: the first that is not done]"""
     issue: NotRequired[str | None]
-    """Work on this issue [default: what you are doing]"""
+    """Its issue [default: your current work]"""
 
 
 class WorkListInput(TypedDict):
     """What work.list is asked."""
 
     status: NotRequired[Literal["active", "paused", "done", None]]
-    """Only what stands there"""
+    """Only work with this status"""
     actor: NotRequired[str | None]
-    """Only that of this actor"""
+    """Only work of this actor"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -4441,15 +4734,15 @@ class ReleaseShipInput(TypedDict):
     """What release.ship is asked."""
 
     name: str
-    """What, in one line"""
+    """What was shipped, in one line"""
     version: str
-    """In which version; what is shipped together has the same"""
+    """The version; features shipped together share one"""
     kind: NotRequired[Literal["feature", "bug", "improvement", "refactor", "chore"]]
-    """What it is for its users"""
+    """What it means for users"""
     issues: NotRequired[list[str]]
-    """An issue that was done in it; may be given again"""
+    """An issue that it contains; may be given again"""
     notes: NotRequired[str | None]
-    """What its users should know; - reads it from standard input"""
+    """Notes for users; - reads them from standard input"""
 
 
 class ReleaseListInput(TypedDict):
@@ -4463,7 +4756,7 @@ class ReleaseChangelogInput(TypedDict):
     """What release.changelog is asked."""
 
     since: NotRequired[str | None]
-    """Only what came after this version"""
+    """Only changes after this version"""
 
 
 class SkillSetInput(TypedDict):
@@ -4472,7 +4765,7 @@ class SkillSetInput(TypedDict):
     name: str
     """The file, such as frontend.md"""
     skills: list[str]
-    """What it calls for"""
+    """The skills that it requires"""
 
 
 class SkillListInput(TypedDict):
@@ -4496,27 +4789,27 @@ class LearningRememberInput(TypedDict):
     """What learning.remember is asked."""
 
     text: str
-    """What was found out; - reads it from standard input"""
+    """The finding; - reads it from standard input"""
     kind: NotRequired[Literal["pattern", "approach", "decision", "gotcha"] | None]
-    """What kind of knowledge it is [default: pattern]"""
+    """Its kind [default: pattern]"""
     tags: NotRequired[list[str]]
-    """A word to find it by; may be given again"""
+    """A tag; may be given again"""
     files: NotRequired[list[str]]
     """A file it is about; may be given again"""
     issue: NotRequired[str | None]
     """The issue it came from"""
     work: NotRequired[str | None]
-    """The piece of work it came from"""
+    """The work it came from, by its issue"""
     session: NotRequired[str | None]
     """The session it came from"""
     impact: NotRequired[Literal["high", "medium", "low", None]]
     """How much it matters [default: medium]"""
     expires: NotRequired[str | None]
-    """For how long it holds, such as 90d"""
+    """How long it is valid, such as 90d"""
     supersedes: NotRequired[str | None]
-    """The learning in whose place it is"""
+    """The learning that it replaces"""
     no_redact: NotRequired[bool]
-    """Keep secrets as they are"""
+    """Do not redact secrets"""
 
 
 class LearningListInput(TypedDict):
@@ -4527,7 +4820,7 @@ class LearningListInput(TypedDict):
     tag: NotRequired[str | None]
     """Only those with this tag"""
     issue: NotRequired[str | None]
-    """Only those of this issue or piece of work"""
+    """Only those of this issue or of the work on it"""
     all: NotRequired[bool]
     """Also those that have expired or were superseded"""
     limit: NotRequired[int | None]
@@ -4540,20 +4833,20 @@ class LearningTakeInput(TypedDict):
     records: list[dict[str, Any]]
     """Each with lists of patterns, approaches, decisions and gotchas in `learnings`"""
     no_redact: NotRequired[bool]
-    """Keep secrets as they are"""
+    """Do not redact secrets"""
 
 
 class LearningRecallInput(TypedDict):
     """What learning.recall is asked."""
 
     q: NotRequired[str | None]
-    """Words to look for"""
+    """Words to search for"""
     tags: NotRequired[list[str]]
-    """Those with this word first; may be given again"""
+    """Prefer learnings with this tag; may be given again"""
     files: NotRequired[list[str]]
-    """Those about this file first; may be given again"""
+    """Prefer learnings about this file; may be given again"""
     max_tokens: NotRequired[int | None]
-    """At most so many tokens, at four bytes each"""
+    """At most this many tokens, at four bytes each"""
     limit: NotRequired[int | None]
     """At most this many [default: 10]"""
 
@@ -4578,30 +4871,30 @@ class LearningVerifyInput(TypedDict):
     id: str
     """Which learning: its id, or the beginning of it"""
     expires: NotRequired[str | None]
-    """For how long it holds from now on"""
+    """How long it is valid from now on"""
 
 
 class LoopCreateInput(TypedDict):
     """What loop.create is asked."""
 
     loop_type: Literal["plan", "spec", "phase", "code"]
-    """What it makes"""
+    """Its type"""
     prompt_path: str
     """The file with its prompt"""
     validation_command: str
-    """What says with its exit code whether an iteration was good"""
+    """The command whose exit code says whether an iteration is valid"""
     parent: NotRequired[str | None]
-    """The loop that must be complete before"""
+    """The loop that must be complete first"""
     issue: NotRequired[str | None]
-    """The issue that it works on"""
+    """Its issue"""
     max_iterations: NotRequired[int | None]
-    """Most iterations [default: 100]"""
+    """The most iterations [default: 100]"""
     worktree: NotRequired[str | None]
-    """Where its work is done [default: worktrees/ID]"""
+    """Its worktree [default: worktrees/ID]"""
     input_artifact: NotRequired[str | None]
-    """What it begins with"""
+    """The artifact it starts from"""
     context: NotRequired[Any]
-    """Whatever its prompts need: any JSON"""
+    """Values for its prompts: any JSON"""
 
 
 class LoopListInput(TypedDict):
@@ -4610,17 +4903,17 @@ class LoopListInput(TypedDict):
     loop_type: NotRequired[Literal["plan", "spec", "phase", "code", None]]
     """Only those of this type"""
     status: NotRequired[Literal["running", "paused", "complete", "failed", "pending", "rebasing", "awaiting_approval", "invalidated"] | None]
-    """Only those that stand there"""
+    """Only those with this status"""
     parent: NotRequired[str | None]
-    """Only those just below this one"""
+    """Only children of this loop"""
     issue: NotRequired[str | None]
-    """Only those that work on this issue"""
+    """Only those for this issue"""
     holder: NotRequired[str | None]
-    """Only those that this actor runs, or ran last"""
+    """Only those that this actor runs or ran last"""
     runnable: NotRequired[bool]
-    """Only those that can be claimed, in the order in which they will be"""
+    """Only those that can be claimed, in the order of claiming"""
     all: NotRequired[bool]
-    """Also those that are archived"""
+    """Archived ones too"""
     limit: NotRequired[int | None]
     """At most this many"""
 
@@ -4629,19 +4922,19 @@ class LoopTakeInput(TypedDict):
     """What loop.take is asked."""
 
     records: list[dict[str, Any]]
-    """Each a loop; what it lacks but its id, type and status is made up"""
+    """Each a loop with at least its id, type and status; the rest has defaults"""
 
 
 class LoopTakeFilesInput(TypedDict):
     """What loop.take_files is asked."""
 
     id: str
-    """The loop, whose record need not be here"""
+    """The loop; its record need not exist"""
     archived: NotRequired[bool]
-    """Whether they lie in the archive"""
+    """Whether they are in the archive"""
     parts: list[FilePart]
     current: NotRequired[str | None]
-    """The number of the iteration that `current` leads to"""
+    """The iteration to which `current` points"""
 
 
 class LoopShowInput(TypedDict):
@@ -4664,7 +4957,7 @@ class LoopClaimInput(TypedDict):
     loop_type: NotRequired[Literal["plan", "spec", "phase", "code", None]]
     """Only one of this type"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it [default: the one that called pn]"""
 
@@ -4677,9 +4970,9 @@ class LoopStartInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it [default: the one that called pn]"""
 
@@ -4692,7 +4985,7 @@ class LoopPauseInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
 
 
 class LoopResumeInput(TypedDict):
@@ -4703,9 +4996,9 @@ class LoopResumeInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
     host: NotRequired[str | None]
-    """The machine that it runs on"""
+    """The machine that runs it"""
     pid: NotRequired[int | None]
     """The process that runs it [default: the one that called pn]"""
 
@@ -4718,7 +5011,7 @@ class LoopRebaseInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
 
 
 class LoopIterateInput(TypedDict):
@@ -4727,9 +5020,9 @@ class LoopIterateInput(TypedDict):
     id: str
     """Which loop: its id, or the beginning of it"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
     files: NotRequired[list[IterationFile]]
-    """What the iteration leaves behind"""
+    """The files of the iteration"""
 
 
 class LoopSubmitInput(TypedDict):
@@ -4740,9 +5033,9 @@ class LoopSubmitInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
     outputs: NotRequired[list[str]]
-    """A file that came of it; may be given again"""
+    """A file it produced; may be given again"""
 
 
 class LoopApproveInput(TypedDict):
@@ -4753,7 +5046,7 @@ class LoopApproveInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     children: NotRequired[list[Create]]
-    """Loops to create below it"""
+    """The child loops to create"""
 
 
 class LoopRejectInput(TypedDict):
@@ -4764,7 +5057,7 @@ class LoopRejectInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
 
 
 class LoopCompleteInput(TypedDict):
@@ -4775,9 +5068,9 @@ class LoopCompleteInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
     outputs: NotRequired[list[str]]
-    """A file that came of it; may be given again"""
+    """A file it produced; may be given again"""
 
 
 class LoopFailInput(TypedDict):
@@ -4788,7 +5081,7 @@ class LoopFailInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
 
 
 class LoopInvalidateInput(TypedDict):
@@ -4808,7 +5101,7 @@ class LoopArchiveInput(TypedDict):
     reason: NotRequired[str | None]
     """Why"""
     progress: NotRequired[str | None]
-    """How far it is, in words"""
+    """Its progress, in words"""
 
 
 class LoopRecoverInput(TypedDict):
@@ -4817,7 +5110,7 @@ class LoopRecoverInput(TypedDict):
     id: str
     """Which loop: its id, or the beginning of it"""
     work_is_gone: NotRequired[bool]
-    """Whether the place of its work is gone"""
+    """Whether its worktree is gone"""
     if_host: NotRequired[str | None]
     """Only if it runs on this machine"""
     if_pid: NotRequired[int | None]
@@ -4828,7 +5121,7 @@ class SignalTakeInput(TypedDict):
     """What signal.take is asked."""
 
     records: list[dict[str, Any]]
-    """Each a signal; what it lacks but its id and type is made up"""
+    """Each a signal with at least its id and type; the rest has defaults"""
 
 
 class SignalShowInput(TypedDict):
@@ -4842,16 +5135,16 @@ class SignalPruneInput(TypedDict):
     """What signal.prune is asked."""
 
     older_than: NotRequired[str | None]
-    """How long ago, such as 30d [default: 7d]"""
+    """The minimum time since then, such as 30d [default: 7d]"""
 
 
 class LockAcquireInput(TypedDict):
     """What lock.acquire is asked."""
 
     name: str
-    """What the lock is called"""
+    """The name of the lock"""
     ttl: NotRequired[str | None]
-    """For how long, unless it is renewed: 30s, 15m, 12h, 1d [default: 60s]"""
+    """How long it lasts unless renewed: 30s, 15m, 12h, 1d [default: 60s]"""
     token: NotRequired[str | None]
     """The secret of the holder [default: a new one]"""
 
@@ -4860,7 +5153,7 @@ class LockListInput(TypedDict):
     """What lock.list is asked."""
 
     all: NotRequired[bool]
-    """Also those that are free"""
+    """Free locks too"""
     limit: NotRequired[int | None]
     """At most this many [default: 1000]"""
 
@@ -4869,29 +5162,29 @@ class LockReleaseInput(TypedDict):
     """What lock.release is asked."""
 
     name: str
-    """What the lock is called"""
+    """The name of the lock"""
     token: NotRequired[str | None]
     """Only if it is still held with this token"""
     force: NotRequired[bool]
-    """Also if another holds it"""
+    """Even if another holds it"""
 
 
 class LockStatusInput(TypedDict):
     """What lock.status is asked."""
 
     name: str
-    """What the lock is called"""
+    """The name of the lock"""
 
 
 class ContextInput(TypedDict):
     """What context is asked."""
 
     max_tokens: NotRequired[int | None]
-    """At most so many tokens, at four bytes each [default: 2000]"""
+    """At most this many tokens, at four bytes each [default: 2000]"""
     format: NotRequired[Literal["json", "md"] | None]
-    """In which form it must fit [default: md]"""
+    """The format to which the limit applies [default: md]"""
     who: NotRequired[str | None]
-    """For whom it is, if not for everybody"""
+    """The actor to brief [default: everybody]"""
 
 
 class SyncChangesInput(TypedDict):
@@ -4909,7 +5202,7 @@ class SyncTakeInput(TypedDict):
     """What sync.take is asked."""
 
     entries: NotRequired[list[Sent2]]
-    peer: NotRequired[Progress2 | None]
+    peer: NotRequired[Progress | None]
     """The store that they come from, if this one keeps the sync state of the two"""
 
 
@@ -4933,6 +5226,15 @@ class SyncPeersInput(TypedDict):
     """At most this many pending events for each"""
 
 
+class TrackerExportInput(TypedDict):
+    """What tracker.export is asked."""
+
+    after: NotRequired[str | None]
+    """Only those after this one"""
+    limit: NotRequired[int | None]
+    """At most this many [default: 1000]"""
+
+
 Code = Literal["not_found", "already_claimed", "cycle_detected", "invalid_status_transition", "invalid_input", "ambiguous_id", "conflict", "lease_lost", "no_store", "no_repo", "wrong_store", "unreachable", "unauthorized", "forbidden", "unsupported", "too_large", "busy", "timeout", "corrupt", "newer_schema", "disk_full", "unknown_outcome", "internal"]
 
 
@@ -4946,7 +5248,7 @@ Claim = TypedDict(
         "duration_ms": int,
     },
 )
-"""A stretch of time in which somebody held the issue."""
+"""A period in which somebody held the issue."""
 
 
 SignalSendInput = TypedDict(
@@ -4993,3 +5295,31 @@ ImportRecordsInput = TypedDict(
     },
 )
 """What import.records is asked."""
+
+
+TranscriptImportInput = TypedDict(
+    "TranscriptImportInput",
+    {
+        "key": str,
+        "file": NotRequired[str | None],
+        "from": ReadPosition,
+        "to": ReadPosition,
+        "state": NotRequired[dict[str, Any]],
+        "agents": list[TranscriptAgent],
+        "is_end": NotRequired[bool],
+        "no_redact": NotRequired[bool],
+    },
+)
+"""What transcript.import is asked."""
+
+
+TrackerImportInput = TypedDict(
+    "TrackerImportInput",
+    {
+        "from": Literal["backlog", "beads", "github", "gitlab", "jira", "linear", "taskmaster", "taskwarrior"],
+        "items": list[TrackerItem],
+        "dry_run": NotRequired[bool],
+        "no_redact": NotRequired[bool],
+    },
+)
+"""What tracker.import is asked."""

@@ -371,6 +371,7 @@ pub struct IssueDetail {
 
 /// The issues without children below an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "IssueProgress")]
 pub struct Progress {
     pub closed: i64,
     pub total: i64,

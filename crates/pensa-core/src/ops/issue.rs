@@ -186,7 +186,7 @@ pub struct Update {
     #[arg(long, conflicts_with = "unclaim")]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claim: bool,
-    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, requires = "claim", value_name = "TIME")]
     pub ttl: Option<Span>,
     /// Give it back: open, without assignee
@@ -321,7 +321,7 @@ pub struct Close {
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<IssueRef>,
-    /// Close it whatever its status, its children and criteria, and whoever holds it
+    /// Close it whatever its status, its children and criteria, and and even if another holds it
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,

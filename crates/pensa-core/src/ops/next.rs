@@ -18,7 +18,7 @@ pub struct ClaimNext {
     /// Only issues that match this query
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     pub q: Option<String>,
-    /// Let the claim end by itself unless renewed: 30s, 15m, 12h, 1d
+    /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Span>,
 }

@@ -24,16 +24,16 @@ pub struct AgentSoftware {
     /// Paths in the home directory that show it is installed
     pub(super) installed: &'static [&'static str],
     /// What it gets in a repository
-    pub(super) project: &'static [(&'static str, FilePart)],
+    pub(super) project: &'static [(&'static str, AgentFilePart)],
     /// What it gets in the home directory, for all projects
-    pub(super) home: &'static [(&'static str, FilePart)],
+    pub(super) home: &'static [(&'static str, AgentFilePart)],
     /// How it talks to hooks
     pub answers: AnswerFormat,
 }
 
 /// What is put into a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum FilePart {
+pub(super) enum AgentFilePart {
     /// A section that says how work is tracked
     Section,
     /// A line that includes AGENTS.md
@@ -146,8 +146,8 @@ const ZED_SERVERS: ServerFormat =
 const OPENCODE_SERVERS: ServerFormat =
     ServerFormat { path: &["mcp"], value: || json!({"type": "local", "command": ["pn", "mcp"], "enabled": true}) };
 
-const SECTION: (&str, FilePart) = ("AGENTS.md", FilePart::Section);
-const SHARED_SKILL: (&str, FilePart) = (".agents/skills/pensa/SKILL.md", FilePart::Owned(SKILL));
+const SECTION: (&str, AgentFilePart) = ("AGENTS.md", AgentFilePart::Section);
+const SHARED_SKILL: (&str, AgentFilePart) = (".agents/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL));
 
 /// All agents.
 pub static AGENTS: [AgentSoftware; 18] = [
@@ -159,15 +159,15 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".claude", ".claude.json"],
         project: &[
             SECTION,
-            ("CLAUDE.md", FilePart::Import),
-            (".claude/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".claude/settings.json", FilePart::Hooks(&CLAUDE_HOOKS)),
-            (".mcp.json", FilePart::Server(&SERVERS)),
+            ("CLAUDE.md", AgentFilePart::Import),
+            (".claude/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".claude/settings.json", AgentFilePart::Hooks(&CLAUDE_HOOKS)),
+            (".mcp.json", AgentFilePart::Server(&SERVERS)),
         ],
         home: &[
-            (".claude/CLAUDE.md", FilePart::Section),
-            (".claude/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".claude/settings.json", FilePart::Hooks(&CLAUDE_HOOKS)),
+            (".claude/CLAUDE.md", AgentFilePart::Section),
+            (".claude/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".claude/settings.json", AgentFilePart::Hooks(&CLAUDE_HOOKS)),
         ],
         answers: AnswerFormat::Claude,
     },
@@ -180,14 +180,14 @@ pub static AGENTS: [AgentSoftware; 18] = [
         project: &[
             SECTION,
             SHARED_SKILL,
-            (".codex/hooks.json", FilePart::Hooks(&CODEX_HOOKS)),
-            (".codex/config.toml", FilePart::TomlServer),
+            (".codex/hooks.json", AgentFilePart::Hooks(&CODEX_HOOKS)),
+            (".codex/config.toml", AgentFilePart::TomlServer),
         ],
         home: &[
-            (".codex/AGENTS.md", FilePart::Section),
+            (".codex/AGENTS.md", AgentFilePart::Section),
             SHARED_SKILL,
-            (".codex/hooks.json", FilePart::Hooks(&CODEX_HOOKS)),
-            (".codex/config.toml", FilePart::TomlServer),
+            (".codex/hooks.json", AgentFilePart::Hooks(&CODEX_HOOKS)),
+            (".codex/config.toml", AgentFilePart::TomlServer),
         ],
         answers: AnswerFormat::Claude,
     },
@@ -200,13 +200,13 @@ pub static AGENTS: [AgentSoftware; 18] = [
         project: &[
             SECTION,
             SHARED_SKILL,
-            (".agents/hooks.json", FilePart::Hooks(&ANTIGRAVITY_HOOKS)),
-            (".agents/mcp_config.json", FilePart::Server(&SERVERS)),
+            (".agents/hooks.json", AgentFilePart::Hooks(&ANTIGRAVITY_HOOKS)),
+            (".agents/mcp_config.json", AgentFilePart::Server(&SERVERS)),
         ],
         home: &[
-            (".gemini/GEMINI.md", FilePart::Section),
-            (".gemini/config/hooks.json", FilePart::Hooks(&ANTIGRAVITY_HOOKS)),
-            (".gemini/config/mcp_config.json", FilePart::Server(&SERVERS)),
+            (".gemini/GEMINI.md", AgentFilePart::Section),
+            (".gemini/config/hooks.json", AgentFilePart::Hooks(&ANTIGRAVITY_HOOKS)),
+            (".gemini/config/mcp_config.json", AgentFilePart::Server(&SERVERS)),
         ],
         answers: AnswerFormat::Antigravity,
     },
@@ -218,16 +218,16 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".gemini/settings.json"],
         project: &[
             SECTION,
-            ("GEMINI.md", FilePart::Import),
-            (".gemini/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".gemini/settings.json", FilePart::Hooks(&GEMINI_HOOKS)),
-            (".gemini/settings.json", FilePart::Server(&SERVERS)),
+            ("GEMINI.md", AgentFilePart::Import),
+            (".gemini/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".gemini/settings.json", AgentFilePart::Hooks(&GEMINI_HOOKS)),
+            (".gemini/settings.json", AgentFilePart::Server(&SERVERS)),
         ],
         home: &[
-            (".gemini/GEMINI.md", FilePart::Section),
-            (".gemini/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".gemini/settings.json", FilePart::Hooks(&GEMINI_HOOKS)),
-            (".gemini/settings.json", FilePart::Server(&SERVERS)),
+            (".gemini/GEMINI.md", AgentFilePart::Section),
+            (".gemini/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".gemini/settings.json", AgentFilePart::Hooks(&GEMINI_HOOKS)),
+            (".gemini/settings.json", AgentFilePart::Server(&SERVERS)),
         ],
         answers: AnswerFormat::Gemini,
     },
@@ -239,14 +239,14 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".cursor"],
         project: &[
             SECTION,
-            (".cursor/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".cursor/hooks.json", FilePart::Hooks(&CURSOR_HOOKS)),
-            (".cursor/mcp.json", FilePart::Server(&SERVERS)),
+            (".cursor/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".cursor/hooks.json", AgentFilePart::Hooks(&CURSOR_HOOKS)),
+            (".cursor/mcp.json", AgentFilePart::Server(&SERVERS)),
         ],
         home: &[
-            (".cursor/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".cursor/hooks.json", FilePart::Hooks(&CURSOR_HOOKS)),
-            (".cursor/mcp.json", FilePart::Server(&SERVERS)),
+            (".cursor/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".cursor/hooks.json", AgentFilePart::Hooks(&CURSOR_HOOKS)),
+            (".cursor/mcp.json", AgentFilePart::Server(&SERVERS)),
         ],
         answers: AnswerFormat::Cursor,
     },
@@ -258,11 +258,11 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".copilot"],
         project: &[
             SECTION,
-            (".github/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".github/hooks/pensa.json", FilePart::Hooks(&COPILOT_HOOKS)),
-            (".mcp.json", FilePart::Server(&SERVERS)),
+            (".github/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".github/hooks/pensa.json", AgentFilePart::Hooks(&COPILOT_HOOKS)),
+            (".mcp.json", AgentFilePart::Server(&SERVERS)),
         ],
-        home: &[(".copilot/mcp-config.json", FilePart::Server(&SERVERS))],
+        home: &[(".copilot/mcp-config.json", AgentFilePart::Server(&SERVERS))],
         answers: AnswerFormat::Copilot,
     },
     AgentSoftware {
@@ -273,15 +273,15 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".config/opencode"],
         project: &[
             SECTION,
-            (".opencode/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".opencode/plugins/pensa.ts", FilePart::Owned(OPENCODE_PLUGIN)),
-            ("opencode.json", FilePart::Server(&OPENCODE_SERVERS)),
+            (".opencode/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".opencode/plugins/pensa.ts", AgentFilePart::Owned(OPENCODE_PLUGIN)),
+            ("opencode.json", AgentFilePart::Server(&OPENCODE_SERVERS)),
         ],
         home: &[
-            (".config/opencode/AGENTS.md", FilePart::Section),
-            (".config/opencode/skills/pensa/SKILL.md", FilePart::Owned(SKILL)),
-            (".config/opencode/plugins/pensa.ts", FilePart::Owned(OPENCODE_PLUGIN)),
-            (".config/opencode/opencode.json", FilePart::Server(&OPENCODE_SERVERS)),
+            (".config/opencode/AGENTS.md", AgentFilePart::Section),
+            (".config/opencode/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
+            (".config/opencode/plugins/pensa.ts", AgentFilePart::Owned(OPENCODE_PLUGIN)),
+            (".config/opencode/opencode.json", AgentFilePart::Server(&OPENCODE_SERVERS)),
         ],
         answers: AnswerFormat::Plugin,
     },
@@ -291,10 +291,10 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["pi"],
         used: &[".pi"],
         installed: &[".pi"],
-        project: &[SECTION, SHARED_SKILL, (".pi/extensions/pensa.ts", FilePart::Owned(PI_EXTENSION))],
+        project: &[SECTION, SHARED_SKILL, (".pi/extensions/pensa.ts", AgentFilePart::Owned(PI_EXTENSION))],
         home: &[
-            (".pi/agent/AGENTS.md", FilePart::Section),
-            (".pi/agent/extensions/pensa.ts", FilePart::Owned(PI_EXTENSION)),
+            (".pi/agent/AGENTS.md", AgentFilePart::Section),
+            (".pi/agent/extensions/pensa.ts", AgentFilePart::Owned(PI_EXTENSION)),
         ],
         answers: AnswerFormat::Plugin,
     },
@@ -305,7 +305,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         used: &[".goosehints", ".goose"],
         installed: &[".config/goose"],
         project: &[SECTION, SHARED_SKILL],
-        home: &[(".config/goose/.goosehints", FilePart::Section), SHARED_SKILL],
+        home: &[(".config/goose/.goosehints", AgentFilePart::Section), SHARED_SKILL],
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -314,10 +314,10 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["amp"],
         used: &[".amp"],
         installed: &[".config/amp"],
-        project: &[SECTION, SHARED_SKILL, (".amp/settings.json", FilePart::Server(&AMP_SERVERS))],
+        project: &[SECTION, SHARED_SKILL, (".amp/settings.json", AgentFilePart::Server(&AMP_SERVERS))],
         home: &[
-            (".config/amp/AGENTS.md", FilePart::Section),
-            (".config/amp/settings.json", FilePart::Server(&AMP_SERVERS)),
+            (".config/amp/AGENTS.md", AgentFilePart::Section),
+            (".config/amp/settings.json", AgentFilePart::Server(&AMP_SERVERS)),
         ],
         answers: AnswerFormat::None,
     },
@@ -327,8 +327,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["zed", "zeditor"],
         used: &[".zed"],
         installed: &[".config/zed"],
-        project: &[SECTION, SHARED_SKILL, (".zed/settings.json", FilePart::Server(&ZED_SERVERS))],
-        home: &[(".config/zed/settings.json", FilePart::Server(&ZED_SERVERS))],
+        project: &[SECTION, SHARED_SKILL, (".zed/settings.json", AgentFilePart::Server(&ZED_SERVERS))],
+        home: &[(".config/zed/settings.json", AgentFilePart::Server(&ZED_SERVERS))],
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -349,8 +349,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".codeium/windsurf"],
         project: &[SECTION],
         home: &[
-            (".codeium/windsurf/memories/global_rules.md", FilePart::Section),
-            (".codeium/windsurf/mcp_config.json", FilePart::Server(&SERVERS)),
+            (".codeium/windsurf/memories/global_rules.md", AgentFilePart::Section),
+            (".codeium/windsurf/mcp_config.json", AgentFilePart::Server(&SERVERS)),
         ],
         answers: AnswerFormat::None,
     },
@@ -360,8 +360,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["kiro", "kiro-cli"],
         used: &[".kiro"],
         installed: &[".kiro"],
-        project: &[SECTION, (".kiro/settings/mcp.json", FilePart::Server(&SERVERS))],
-        home: &[(".kiro/settings/mcp.json", FilePart::Server(&SERVERS))],
+        project: &[SECTION, (".kiro/settings/mcp.json", AgentFilePart::Server(&SERVERS))],
+        home: &[(".kiro/settings/mcp.json", AgentFilePart::Server(&SERVERS))],
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -370,8 +370,11 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["junie"],
         used: &[".junie"],
         installed: &[".junie"],
-        project: &[(".junie/guidelines.md", FilePart::Section), (".junie/mcp/mcp.json", FilePart::Server(&SERVERS))],
-        home: &[(".junie/mcp/mcp.json", FilePart::Server(&SERVERS))],
+        project: &[
+            (".junie/guidelines.md", AgentFilePart::Section),
+            (".junie/mcp/mcp.json", AgentFilePart::Server(&SERVERS)),
+        ],
+        home: &[(".junie/mcp/mcp.json", AgentFilePart::Server(&SERVERS))],
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -380,7 +383,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["aider"],
         used: &[".aider.conf.yml"],
         installed: &[".aider.conf.yml", ".aider"],
-        project: &[SECTION, (".aider.conf.yml", FilePart::AiderRead)],
+        project: &[SECTION, (".aider.conf.yml", AgentFilePart::AiderRead)],
         home: &[],
         answers: AnswerFormat::None,
     },
@@ -392,13 +395,13 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".factory"],
         project: &[
             SECTION,
-            (".factory/settings.json", FilePart::Hooks(&DROID_HOOKS)),
-            (".factory/mcp.json", FilePart::Server(&TYPED_SERVERS)),
+            (".factory/settings.json", AgentFilePart::Hooks(&DROID_HOOKS)),
+            (".factory/mcp.json", AgentFilePart::Server(&TYPED_SERVERS)),
         ],
         home: &[
-            (".factory/AGENTS.md", FilePart::Section),
-            (".factory/settings.json", FilePart::Hooks(&DROID_HOOKS)),
-            (".factory/mcp.json", FilePart::Server(&TYPED_SERVERS)),
+            (".factory/AGENTS.md", AgentFilePart::Section),
+            (".factory/settings.json", AgentFilePart::Hooks(&DROID_HOOKS)),
+            (".factory/mcp.json", AgentFilePart::Server(&TYPED_SERVERS)),
         ],
         answers: AnswerFormat::Claude,
     },
@@ -408,7 +411,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["kilocode", "kilo"],
         used: &[".kilocode", ".kilo"],
         installed: &[".kilocode", ".config/kilo"],
-        project: &[SECTION, (".kilocode/mcp.json", FilePart::Server(&SERVERS))],
+        project: &[SECTION, (".kilocode/mcp.json", AgentFilePart::Server(&SERVERS))],
         home: &[],
         answers: AnswerFormat::None,
     },

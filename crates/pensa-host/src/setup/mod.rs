@@ -24,7 +24,7 @@ use pensa_git::files;
 use serde::Serialize;
 
 pub use agents::{AGENTS, AgentSoftware, AnswerFormat};
-use agents::{FilePart, SERVER_NAME};
+use agents::{AgentFilePart, SERVER_NAME};
 use block::CommentSyntax;
 pub use content::Profile;
 pub use event::{HookInput, HookMoment, HookReply, SessionSource, session_hash};
@@ -113,7 +113,7 @@ enum FileTask {
 
 /// Everything that belongs into one file.
 #[derive(Debug)]
-enum FileContent {
+enum AgentFileContent {
     Section,
     Import,
     Owned(&'static str),
@@ -130,7 +130,7 @@ struct PlannedFile {
     /// Where links lead
     real: PathBuf,
     agents: Vec<&'static str>,
-    content: FileContent,
+    content: AgentFileContent,
 }
 
 /// Sets agents up in one place.
@@ -177,7 +177,7 @@ impl Setup {
         };
         let mut own = self.rows(agent).filter(|(path, _)| is_own(path));
         own.any(|(path, part)| {
-            let content = FileContent::of(&[*part]);
+            let content = AgentFileContent::of(&[*part]);
             let text = self.resolve(path).and_then(|real| read(&real)).unwrap_or_default();
             let state = content.state(text.as_deref(), None);
             state.is_ok_and(|state| text.is_some() && state != PartState::Missing)
@@ -207,7 +207,7 @@ impl Setup {
         shown.map(|file| Ok((file.path, file.content.add(None, profile, false)?))).collect()
     }
 
-    fn rows(&self, agent: &AgentSoftware) -> impl Iterator<Item = &'static (&'static str, FilePart)> + use<> {
+    fn rows(&self, agent: &AgentSoftware) -> impl Iterator<Item = &'static (&'static str, AgentFilePart)> + use<> {
         match self.scope {
             SetupScope::Project => agent.project.iter(),
             SetupScope::Home => agent.home.iter(),
@@ -252,7 +252,7 @@ impl Setup {
 
     /// The files of agents, those that several share once. Also returns those that must not be touched.
     fn plan(&self, agents: &[&'static AgentSoftware]) -> (Vec<PlannedFile>, Vec<FileReport>) {
-        let mut rows: Vec<(&'static str, Vec<FilePart>, Vec<&'static str>)> = Vec::new();
+        let mut rows: Vec<(&'static str, Vec<AgentFilePart>, Vec<&'static str>)> = Vec::new();
         for agent in agents {
             for (path, part) in self.rows(agent) {
                 match rows.iter_mut().find(|(other, ..)| other == path) {
@@ -267,7 +267,7 @@ impl Setup {
         let (mut planned, mut refused): (Vec<PlannedFile>, Vec<FileReport>) = (Vec::new(), Vec::new());
         for (path, parts, mut agents) in rows {
             agents.dedup();
-            let content = FileContent::of(&parts);
+            let content = AgentFileContent::of(&parts);
             match self.resolve(path) {
                 // A link from CLAUDE.md to AGENTS.md needs no line that includes it.
                 Ok(real) if planned.iter().any(|file| file.real == real) => {}
@@ -372,22 +372,22 @@ impl Setup {
     }
 }
 
-impl FileContent {
+impl AgentFileContent {
     /// What all parts of a file are together.
-    fn of(parts: &[FilePart]) -> Self {
+    fn of(parts: &[AgentFilePart]) -> Self {
         let (mut new, mut json) = ("{}\n", Vec::new());
         for part in parts {
             match part {
-                FilePart::Section => return Self::Section,
-                FilePart::Import => return Self::Import,
-                FilePart::Owned(template) => return Self::Owned(template),
-                FilePart::TomlServer => return Self::TomlServer,
-                FilePart::AiderRead => return Self::AiderRead,
-                FilePart::Hooks(format) => {
+                AgentFilePart::Section => return Self::Section,
+                AgentFilePart::Import => return Self::Import,
+                AgentFilePart::Owned(template) => return Self::Owned(template),
+                AgentFilePart::TomlServer => return Self::TomlServer,
+                AgentFilePart::AiderRead => return Self::AiderRead,
+                AgentFilePart::Hooks(format) => {
                     new = format.new_file();
                     json.extend(format.parts());
                 }
-                FilePart::Server(format) => {
+                AgentFilePart::Server(format) => {
                     new = if json.is_empty() { format.new_file() } else { new };
                     if !json.contains(&format.part()) {
                         json.push(format.part());
@@ -460,7 +460,7 @@ impl FileContent {
 
 /// The profile of the sections that are there.
 fn detect_profile(planned: &[PlannedFile]) -> Option<Profile> {
-    let sections = planned.iter().filter(|file| matches!(file.content, FileContent::Section));
+    let sections = planned.iter().filter(|file| matches!(file.content, AgentFileContent::Section));
     let mut bodies = sections.filter_map(|file| block::body(CommentSyntax::Markdown, &read(&file.real).ok()??));
     bodies.find_map(|body| Profile::ALL.into_iter().find(|profile| profile.section() == body))
 }

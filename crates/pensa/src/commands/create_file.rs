@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::exit;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
@@ -111,7 +112,11 @@ pub(super) fn run(options: &GlobalOptions, output: Output, args: CreateArgs) -> 
         if dry_run {
             return Err(Error::invalid("--dry-run goes with --file").hint("pn create -f plan.md --dry-run"));
         }
-        op.issue_type = default_type.ok_or_else(missing_type)?;
+        op.issue_type = default_type.unwrap_or_else(|| {
+            // A wrong command line, like any other flag that is missing.
+            output.error(&missing_type());
+            exit(2)
+        });
         stdin::fill(&mut op.description)?;
         return super::create(options, output, &op);
     };

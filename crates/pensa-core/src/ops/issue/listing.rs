@@ -166,7 +166,7 @@ pub struct Blocked {
 
 op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
 
-/// List issues whose title or description contains a text, whatever its case; or that match a query
+/// Find issues by text or query
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
