@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pensa-client", &["pensa-core", "pensa-engine", "pensa-git", "pensa-redact"]),
     ("pensa-taskstore", &["pensa-client", "pensa-core", "pensa-engine", "pensa-interop"]),
     ("pensa-server", &["pensa-core", "pensa-engine"]),
+    ("pensa-tui", &["pensa-client", "pensa-core"]),
     (
         "pensa",
         &[
@@ -29,6 +30,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "pensa-redact",
             "pensa-server",
             "pensa-snapshot",
+            "pensa-tui",
         ],
     ),
     ("pensa-testkit", &[]),

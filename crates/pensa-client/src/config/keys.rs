@@ -7,7 +7,7 @@ use pensa_core::snapshot::Provider;
 use pensa_core::{Error, Result, Span, text};
 use pensa_redact::Allowlist;
 
-use super::{fields, lanes, prices};
+use super::{commands, fields, lanes, prices};
 use crate::http;
 use crate::remotes::RemoteName;
 
@@ -200,6 +200,30 @@ pub const SYNC_SESSIONS: SettingKey = SettingKey {
     alias: None,
 };
 
+pub const TUI_KEYS: SettingKey = SettingKey {
+    name: "tui.keys",
+    about: "keys of pn tui in place of its own, as verb=key, one a line or with commas: close=x",
+    kind: SettingKind::List(|_| Ok(())),
+    default: None,
+    alias: None,
+};
+
+pub const TUI_THEME: SettingKey = SettingKey {
+    name: "tui.theme",
+    about: "how pn tui looks: dark, light, high-contrast or none, which has no colours",
+    kind: SettingKind::Text(|name| text::line("theme", name).map(drop)),
+    default: None,
+    alias: None,
+};
+
+pub(super) const RUN_COMMAND: SettingKey = SettingKey {
+    name: "run.command.NAME",
+    about: "a command that pn tui can run on an issue by its name; not for a project",
+    kind: SettingKind::Text(|command| text::line("command", command).map(drop)),
+    default: None,
+    alias: None,
+};
+
 pub(super) const FIELD: SettingKey = SettingKey {
     name: "fields.NAME",
     about: "declares a custom field of issues: its values, one a line, or free for any text",
@@ -233,7 +257,7 @@ pub(super) const PRICE: SettingKey = SettingKey {
 };
 
 /// All settings by name, except those of lanes, models and custom fields, which have any number of names.
-pub const KEYS: [SettingKey; 20] = [
+pub const KEYS: [SettingKey; 22] = [
     ACTOR,
     BOARD_COLUMNS,
     CLOSE_REQUIRE_ACCEPTED,
@@ -254,6 +278,8 @@ pub const KEYS: [SettingKey; 20] = [
     SNAPSHOT_PROVIDER,
     SYNC_REMOTE,
     SYNC_SESSIONS,
+    TUI_KEYS,
+    TUI_THEME,
 ];
 
 impl SettingKey {
@@ -261,13 +287,17 @@ impl SettingKey {
         let known = KEYS.iter().find(|key| key.name == name);
         let known = known.or_else(|| lanes::key_of(name).map(|(key, _)| key));
         let known = known.or_else(|| prices::is_price(name).then_some(&PRICE));
+        let known = known.or_else(|| commands::is_command(name).then_some(&RUN_COMMAND));
         known.or_else(|| fields::is_field(name).then_some(&FIELD))
     }
 
     /// The setting with the most similar name.
     pub fn nearest(name: &str) -> &'static SettingKey {
         let distance = |key: &&SettingKey| strsim::damerau_levenshtein(key.name, name);
-        KEYS.iter().chain([&FIELD, &LANE_SLOTS, &LANE_TIMEOUT, &PRICE]).min_by_key(distance).unwrap_or(&REMOTE_SERVER)
+        KEYS.iter()
+            .chain([&FIELD, &LANE_SLOTS, &LANE_TIMEOUT, &PRICE, &RUN_COMMAND])
+            .min_by_key(distance)
+            .unwrap_or(&REMOTE_SERVER)
     }
 
     /// The environment variables of the setting, the stronger one first.

@@ -1,5 +1,6 @@
 //! Reads and changes layered settings. Reads files, but no environment: the caller passes that in.
 
+mod commands;
 mod edit;
 mod fields;
 mod keys;
@@ -21,7 +22,8 @@ use crate::toml_file::{FilePolicy, TomlFile, line_of};
 pub use keys::{
     ACTOR, BOARD_COLUMNS, CREATE_TYPE, DISK_MAX_PART, DISK_MIN_FREE, EXPORT_EVENTS, GC_AFTER, GC_AUTO, GC_OLDER_THAN,
     HOOK_RECALL, IMPORT_MAX_FILE, KEYS, PAGER, REDACT_ALLOW, REMOTE_SERVER, RUN_HARNESS, RUN_RUNTIME,
-    SNAPSHOT_PROVIDER, SYNC_REMOTE, SYNC_SESSIONS, SettingKey, SettingKind, SettingValue, allow_patterns,
+    SNAPSHOT_PROVIDER, SYNC_REMOTE, SYNC_SESSIONS, SettingKey, SettingKind, SettingValue, TUI_KEYS, TUI_THEME,
+    allow_patterns,
 };
 pub use lanes::LANE_VARIABLE_PREFIX;
 pub use trust::{TrustedServer, TrustedServers};

@@ -50,6 +50,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "heartbeat",
             "release",
             "watch",
+            "tui",
             "context",
             "prime",
             "setup",
@@ -87,7 +88,7 @@ pub(super) fn rank(name: &str) -> usize {
 
 /// The guides, in reading order.
 const TOPICS: &[(&str, &str)] = topics! {
-    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "many-agents" "memory" "share-through-git"
+    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "terminal-ui" "many-agents" "memory" "share-through-git"
     "share-through-a-server" "recover" "import-from-other-tools" "operate-the-server" "operate-postgresql" "programs"
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };

@@ -90,6 +90,7 @@ mod trace;
 mod transfer;
 mod triage;
 mod trust;
+mod tui;
 pub(crate) mod undo;
 mod upgrade;
 mod watch;
@@ -146,6 +147,7 @@ pub(crate) enum Command {
     Events(events::EventsArgs),
     #[command(subcommand)]
     Watch(watch::WatchCommand),
+    Tui(tui::TuiArgs),
     Undo(undo::UndoArgs),
     Redo(ops::undo::Redo),
     /// Manage dependencies between issues
@@ -303,6 +305,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Draw(command) => command.run(options, *output),
         Command::Events(args) => events::run(options, *output, args),
         Command::Watch(command) => watch::run(options, *output, command),
+        Command::Tui(args) => tui::run(options, &args),
         Command::Undo(args) => undo::run(options, *output, &args),
         Command::Redo(op) => run_op(options, *output, &op),
         Command::Dep(command) => command.run(options, *output),

@@ -58,6 +58,7 @@ mod terminal;
 mod traces;
 mod trackers;
 mod transcripts;
+mod tui;
 mod typing;
 mod undo;
 mod upgrade;

@@ -203,6 +203,7 @@ guides! {
     organise: "docs/organise.md",
     edit_issues: "docs/edit-issues.md",
     choose_what_next: "docs/choose-what-next.md",
+    terminal_ui: "docs/terminal-ui.md",
     many_agents: "docs/many-agents.md",
     memory: "docs/memory.md",
     share_through_git: "docs/share-through-git.md",
