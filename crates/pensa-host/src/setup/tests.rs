@@ -183,6 +183,8 @@ fn links_inside_the_repository_are_followed_and_others_refused() {
     assert!(place.read("AGENTS.md").contains("pn prime") && !place.read("AGENTS.md").contains("@AGENTS.md"));
     assert_eq!(place.all().len(), before, "no new files");
     assert!(fs::symlink_metadata(place.path("CLAUDE.md")).expect("there").is_symlink());
+    let removed = place.setup().remove(&agents(&["claude"])).expect("removed");
+    assert!(removed.is_done() && place.read("AGENTS.md") == "# Rules\n", "{removed:?}");
 }
 
 #[test]
