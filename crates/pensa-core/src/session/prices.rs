@@ -179,6 +179,12 @@ impl Spent {
         self.cost_usd = costs.sum::<Option<f64>>().filter(|sum| !self.models.is_empty() && sum.is_finite());
     }
 
+    /// The cost, or what entries say they cost if other models have no price.
+    pub fn cost_or_reported(&self) -> Option<f64> {
+        self.cost_usd
+            .or_else(|| self.models.values().filter_map(|usage| usage.reported_usd).reduce(|sum, cost| sum + cost))
+    }
+
     /// The models without a price.
     pub fn unpriced<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = &'a str> {
         let unpriced = self.models.iter().filter(|(model, usage)| prices.cost(model, usage).is_none());

@@ -178,12 +178,12 @@ impl Totals {
     pub fn add_session(&mut self, id: SessionId, agent_id: AgentId, entries: i64, spent: Spent) {
         let mut tokens = Tokens::default();
         spent.models.values().for_each(|usage| tokens.add(&usage.tokens));
-        self.sessions.push(SessionCost { id, agent_id, entries, tokens, cost_usd: spent.cost_usd });
+        self.sessions.push(SessionCost { id, agent_id, entries, tokens, cost_usd: spent.cost_or_reported() });
     }
 
     /// Sets what all sessions used together: a message may be in several of them.
     pub fn set_spent(&mut self, spent: Spent) {
-        (self.tokens, self.cost_usd) = (Tokens::default(), spent.cost_usd);
+        (self.tokens, self.cost_usd) = (Tokens::default(), spent.cost_or_reported());
         spent.models.values().for_each(|usage| self.tokens.add(&usage.tokens));
         self.models = spent.models;
     }

@@ -24,26 +24,16 @@ pub struct AgentSoftware {
     /// Paths in the home directory that show it is installed
     pub(super) installed: &'static [&'static str],
     /// What it gets in a repository
-<<<<<<< ours
-    pub(super) project: &'static [(&'static str, AgentFilePart)],
-    /// What it gets in the home directory, for all projects
-    pub(super) home: &'static [(&'static str, AgentFilePart)],
-=======
     pub(super) project: &'static [(&'static str, SetupPart)],
     /// What it gets in the home directory, for all projects
     pub(super) home: &'static [(&'static str, SetupPart)],
->>>>>>> theirs
     /// How it talks to hooks
     pub answers: AnswerFormat,
 }
 
 /// What is put into a file.
 #[derive(Debug, Clone, Copy)]
-<<<<<<< ours
-pub(super) enum AgentFilePart {
-=======
 pub(super) enum SetupPart {
->>>>>>> theirs
     /// A section that says how work is tracked
     Section,
     /// A line that includes AGENTS.md
@@ -156,13 +146,8 @@ const ZED_SERVERS: ServerFormat =
 const OPENCODE_SERVERS: ServerFormat =
     ServerFormat { path: &["mcp"], value: || json!({"type": "local", "command": ["pn", "mcp"], "enabled": true}) };
 
-<<<<<<< ours
-const SECTION: (&str, AgentFilePart) = ("AGENTS.md", AgentFilePart::Section);
-const SHARED_SKILL: (&str, AgentFilePart) = (".agents/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL));
-=======
 const SECTION: (&str, SetupPart) = ("AGENTS.md", SetupPart::Section);
 const SHARED_SKILL: (&str, SetupPart) = (".agents/skills/pensa/SKILL.md", SetupPart::Owned(SKILL));
->>>>>>> theirs
 
 /// All agents.
 pub static AGENTS: [AgentSoftware; 18] = [
@@ -174,17 +159,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".claude", ".claude.json"],
         project: &[
             SECTION,
-<<<<<<< ours
-            ("CLAUDE.md", AgentFilePart::Import),
-            (".claude/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".claude/settings.json", AgentFilePart::Hooks(&CLAUDE_HOOKS)),
-            (".mcp.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[
-            (".claude/CLAUDE.md", AgentFilePart::Section),
-            (".claude/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".claude/settings.json", AgentFilePart::Hooks(&CLAUDE_HOOKS)),
-=======
             ("CLAUDE.md", SetupPart::Import),
             (".claude/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".claude/settings.json", SetupPart::Hooks(&CLAUDE_HOOKS)),
@@ -194,7 +168,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".claude/CLAUDE.md", SetupPart::Section),
             (".claude/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".claude/settings.json", SetupPart::Hooks(&CLAUDE_HOOKS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Claude,
     },
@@ -207,16 +180,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         project: &[
             SECTION,
             SHARED_SKILL,
-<<<<<<< ours
-            (".codex/hooks.json", AgentFilePart::Hooks(&CODEX_HOOKS)),
-            (".codex/config.toml", AgentFilePart::TomlServer),
-        ],
-        home: &[
-            (".codex/AGENTS.md", AgentFilePart::Section),
-            SHARED_SKILL,
-            (".codex/hooks.json", AgentFilePart::Hooks(&CODEX_HOOKS)),
-            (".codex/config.toml", AgentFilePart::TomlServer),
-=======
             (".codex/hooks.json", SetupPart::Hooks(&CODEX_HOOKS)),
             (".codex/config.toml", SetupPart::TomlServer),
         ],
@@ -225,7 +188,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             SHARED_SKILL,
             (".codex/hooks.json", SetupPart::Hooks(&CODEX_HOOKS)),
             (".codex/config.toml", SetupPart::TomlServer),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Claude,
     },
@@ -238,15 +200,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         project: &[
             SECTION,
             SHARED_SKILL,
-<<<<<<< ours
-            (".agents/hooks.json", AgentFilePart::Hooks(&ANTIGRAVITY_HOOKS)),
-            (".agents/mcp_config.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[
-            (".gemini/GEMINI.md", AgentFilePart::Section),
-            (".gemini/config/hooks.json", AgentFilePart::Hooks(&ANTIGRAVITY_HOOKS)),
-            (".gemini/config/mcp_config.json", AgentFilePart::Server(&SERVERS)),
-=======
             (".agents/hooks.json", SetupPart::Hooks(&ANTIGRAVITY_HOOKS)),
             (".agents/mcp_config.json", SetupPart::Server(&SERVERS)),
         ],
@@ -254,7 +207,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".gemini/GEMINI.md", SetupPart::Section),
             (".gemini/config/hooks.json", SetupPart::Hooks(&ANTIGRAVITY_HOOKS)),
             (".gemini/config/mcp_config.json", SetupPart::Server(&SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Antigravity,
     },
@@ -266,18 +218,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".gemini/settings.json"],
         project: &[
             SECTION,
-<<<<<<< ours
-            ("GEMINI.md", AgentFilePart::Import),
-            (".gemini/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".gemini/settings.json", AgentFilePart::Hooks(&GEMINI_HOOKS)),
-            (".gemini/settings.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[
-            (".gemini/GEMINI.md", AgentFilePart::Section),
-            (".gemini/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".gemini/settings.json", AgentFilePart::Hooks(&GEMINI_HOOKS)),
-            (".gemini/settings.json", AgentFilePart::Server(&SERVERS)),
-=======
             ("GEMINI.md", SetupPart::Import),
             (".gemini/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".gemini/settings.json", SetupPart::Hooks(&GEMINI_HOOKS)),
@@ -288,7 +228,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".gemini/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".gemini/settings.json", SetupPart::Hooks(&GEMINI_HOOKS)),
             (".gemini/settings.json", SetupPart::Server(&SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Gemini,
     },
@@ -300,16 +239,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".cursor"],
         project: &[
             SECTION,
-<<<<<<< ours
-            (".cursor/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".cursor/hooks.json", AgentFilePart::Hooks(&CURSOR_HOOKS)),
-            (".cursor/mcp.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[
-            (".cursor/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".cursor/hooks.json", AgentFilePart::Hooks(&CURSOR_HOOKS)),
-            (".cursor/mcp.json", AgentFilePart::Server(&SERVERS)),
-=======
             (".cursor/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".cursor/hooks.json", SetupPart::Hooks(&CURSOR_HOOKS)),
             (".cursor/mcp.json", SetupPart::Server(&SERVERS)),
@@ -318,7 +247,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".cursor/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".cursor/hooks.json", SetupPart::Hooks(&CURSOR_HOOKS)),
             (".cursor/mcp.json", SetupPart::Server(&SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Cursor,
     },
@@ -330,19 +258,11 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".copilot"],
         project: &[
             SECTION,
-<<<<<<< ours
-            (".github/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".github/hooks/pensa.json", AgentFilePart::Hooks(&COPILOT_HOOKS)),
-            (".mcp.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[(".copilot/mcp-config.json", AgentFilePart::Server(&SERVERS))],
-=======
             (".github/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".github/hooks/pensa.json", SetupPart::Hooks(&COPILOT_HOOKS)),
             (".mcp.json", SetupPart::Server(&SERVERS)),
         ],
         home: &[(".copilot/mcp-config.json", SetupPart::Server(&SERVERS))],
->>>>>>> theirs
         answers: AnswerFormat::Copilot,
     },
     AgentSoftware {
@@ -353,17 +273,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".config/opencode"],
         project: &[
             SECTION,
-<<<<<<< ours
-            (".opencode/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".opencode/plugins/pensa.ts", AgentFilePart::Owned(OPENCODE_PLUGIN)),
-            ("opencode.json", AgentFilePart::Server(&OPENCODE_SERVERS)),
-        ],
-        home: &[
-            (".config/opencode/AGENTS.md", AgentFilePart::Section),
-            (".config/opencode/skills/pensa/SKILL.md", AgentFilePart::Owned(SKILL)),
-            (".config/opencode/plugins/pensa.ts", AgentFilePart::Owned(OPENCODE_PLUGIN)),
-            (".config/opencode/opencode.json", AgentFilePart::Server(&OPENCODE_SERVERS)),
-=======
             (".opencode/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".opencode/plugins/pensa.ts", SetupPart::Owned(OPENCODE_PLUGIN)),
             ("opencode.json", SetupPart::Server(&OPENCODE_SERVERS)),
@@ -373,7 +282,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".config/opencode/skills/pensa/SKILL.md", SetupPart::Owned(SKILL)),
             (".config/opencode/plugins/pensa.ts", SetupPart::Owned(OPENCODE_PLUGIN)),
             (".config/opencode/opencode.json", SetupPart::Server(&OPENCODE_SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Plugin,
     },
@@ -383,17 +291,10 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["pi"],
         used: &[".pi"],
         installed: &[".pi"],
-<<<<<<< ours
-        project: &[SECTION, SHARED_SKILL, (".pi/extensions/pensa.ts", AgentFilePart::Owned(PI_EXTENSION))],
-        home: &[
-            (".pi/agent/AGENTS.md", AgentFilePart::Section),
-            (".pi/agent/extensions/pensa.ts", AgentFilePart::Owned(PI_EXTENSION)),
-=======
         project: &[SECTION, SHARED_SKILL, (".pi/extensions/pensa.ts", SetupPart::Owned(PI_EXTENSION))],
         home: &[
             (".pi/agent/AGENTS.md", SetupPart::Section),
             (".pi/agent/extensions/pensa.ts", SetupPart::Owned(PI_EXTENSION)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Plugin,
     },
@@ -404,11 +305,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         used: &[".goosehints", ".goose"],
         installed: &[".config/goose"],
         project: &[SECTION, SHARED_SKILL],
-<<<<<<< ours
-        home: &[(".config/goose/.goosehints", AgentFilePart::Section), SHARED_SKILL],
-=======
         home: &[(".config/goose/.goosehints", SetupPart::Section), SHARED_SKILL],
->>>>>>> theirs
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -417,17 +314,10 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["amp"],
         used: &[".amp"],
         installed: &[".config/amp"],
-<<<<<<< ours
-        project: &[SECTION, SHARED_SKILL, (".amp/settings.json", AgentFilePart::Server(&AMP_SERVERS))],
-        home: &[
-            (".config/amp/AGENTS.md", AgentFilePart::Section),
-            (".config/amp/settings.json", AgentFilePart::Server(&AMP_SERVERS)),
-=======
         project: &[SECTION, SHARED_SKILL, (".amp/settings.json", SetupPart::Server(&AMP_SERVERS))],
         home: &[
             (".config/amp/AGENTS.md", SetupPart::Section),
             (".config/amp/settings.json", SetupPart::Server(&AMP_SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::None,
     },
@@ -437,13 +327,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["zed", "zeditor"],
         used: &[".zed"],
         installed: &[".config/zed"],
-<<<<<<< ours
-        project: &[SECTION, SHARED_SKILL, (".zed/settings.json", AgentFilePart::Server(&ZED_SERVERS))],
-        home: &[(".config/zed/settings.json", AgentFilePart::Server(&ZED_SERVERS))],
-=======
         project: &[SECTION, SHARED_SKILL, (".zed/settings.json", SetupPart::Server(&ZED_SERVERS))],
         home: &[(".config/zed/settings.json", SetupPart::Server(&ZED_SERVERS))],
->>>>>>> theirs
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -464,13 +349,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".codeium/windsurf"],
         project: &[SECTION],
         home: &[
-<<<<<<< ours
-            (".codeium/windsurf/memories/global_rules.md", AgentFilePart::Section),
-            (".codeium/windsurf/mcp_config.json", AgentFilePart::Server(&SERVERS)),
-=======
             (".codeium/windsurf/memories/global_rules.md", SetupPart::Section),
             (".codeium/windsurf/mcp_config.json", SetupPart::Server(&SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::None,
     },
@@ -480,13 +360,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["kiro", "kiro-cli"],
         used: &[".kiro"],
         installed: &[".kiro"],
-<<<<<<< ours
-        project: &[SECTION, (".kiro/settings/mcp.json", AgentFilePart::Server(&SERVERS))],
-        home: &[(".kiro/settings/mcp.json", AgentFilePart::Server(&SERVERS))],
-=======
         project: &[SECTION, (".kiro/settings/mcp.json", SetupPart::Server(&SERVERS))],
         home: &[(".kiro/settings/mcp.json", SetupPart::Server(&SERVERS))],
->>>>>>> theirs
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -495,16 +370,8 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["junie"],
         used: &[".junie"],
         installed: &[".junie"],
-<<<<<<< ours
-        project: &[
-            (".junie/guidelines.md", AgentFilePart::Section),
-            (".junie/mcp/mcp.json", AgentFilePart::Server(&SERVERS)),
-        ],
-        home: &[(".junie/mcp/mcp.json", AgentFilePart::Server(&SERVERS))],
-=======
         project: &[(".junie/guidelines.md", SetupPart::Section), (".junie/mcp/mcp.json", SetupPart::Server(&SERVERS))],
         home: &[(".junie/mcp/mcp.json", SetupPart::Server(&SERVERS))],
->>>>>>> theirs
         answers: AnswerFormat::None,
     },
     AgentSoftware {
@@ -513,11 +380,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["aider"],
         used: &[".aider.conf.yml"],
         installed: &[".aider.conf.yml", ".aider"],
-<<<<<<< ours
-        project: &[SECTION, (".aider.conf.yml", AgentFilePart::AiderRead)],
-=======
         project: &[SECTION, (".aider.conf.yml", SetupPart::AiderRead)],
->>>>>>> theirs
         home: &[],
         answers: AnswerFormat::None,
     },
@@ -529,15 +392,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
         installed: &[".factory"],
         project: &[
             SECTION,
-<<<<<<< ours
-            (".factory/settings.json", AgentFilePart::Hooks(&DROID_HOOKS)),
-            (".factory/mcp.json", AgentFilePart::Server(&TYPED_SERVERS)),
-        ],
-        home: &[
-            (".factory/AGENTS.md", AgentFilePart::Section),
-            (".factory/settings.json", AgentFilePart::Hooks(&DROID_HOOKS)),
-            (".factory/mcp.json", AgentFilePart::Server(&TYPED_SERVERS)),
-=======
             (".factory/settings.json", SetupPart::Hooks(&DROID_HOOKS)),
             (".factory/mcp.json", SetupPart::Server(&TYPED_SERVERS)),
         ],
@@ -545,7 +399,6 @@ pub static AGENTS: [AgentSoftware; 18] = [
             (".factory/AGENTS.md", SetupPart::Section),
             (".factory/settings.json", SetupPart::Hooks(&DROID_HOOKS)),
             (".factory/mcp.json", SetupPart::Server(&TYPED_SERVERS)),
->>>>>>> theirs
         ],
         answers: AnswerFormat::Claude,
     },
@@ -555,11 +408,7 @@ pub static AGENTS: [AgentSoftware; 18] = [
         programs: &["kilocode", "kilo"],
         used: &[".kilocode", ".kilo"],
         installed: &[".kilocode", ".config/kilo"],
-<<<<<<< ours
-        project: &[SECTION, (".kilocode/mcp.json", AgentFilePart::Server(&SERVERS))],
-=======
         project: &[SECTION, (".kilocode/mcp.json", SetupPart::Server(&SERVERS))],
->>>>>>> theirs
         home: &[],
         answers: AnswerFormat::None,
     },

@@ -24,11 +24,7 @@ use pensa_git::files;
 use serde::Serialize;
 
 pub use agents::{AGENTS, AgentSoftware, AnswerFormat};
-<<<<<<< ours
-use agents::{AgentFilePart, SERVER_NAME};
-=======
 use agents::{SERVER_NAME, SetupPart};
->>>>>>> theirs
 use block::CommentSyntax;
 pub use content::Profile;
 pub use event::{HookInput, HookMoment, HookReply, SessionSource, session_hash};
@@ -117,11 +113,7 @@ enum FileTask {
 
 /// Everything that belongs into one file.
 #[derive(Debug)]
-<<<<<<< ours
-enum AgentFileContent {
-=======
 enum SetupContent {
->>>>>>> theirs
     Section,
     Import,
     Owned(&'static str),
@@ -138,11 +130,7 @@ struct PlannedFile {
     /// Where links lead
     real: PathBuf,
     agents: Vec<&'static str>,
-<<<<<<< ours
-    content: AgentFileContent,
-=======
     content: SetupContent,
->>>>>>> theirs
 }
 
 /// Sets agents up in one place.
@@ -189,11 +177,7 @@ impl Setup {
         };
         let mut own = self.rows(agent).filter(|(path, _)| is_own(path));
         own.any(|(path, part)| {
-<<<<<<< ours
-            let content = AgentFileContent::of(&[*part]);
-=======
             let content = SetupContent::of(&[*part]);
->>>>>>> theirs
             let text = self.resolve(path).and_then(|real| read(&real)).unwrap_or_default();
             let state = content.state(text.as_deref(), None);
             state.is_ok_and(|state| text.is_some() && state != PartState::Missing)
@@ -223,11 +207,7 @@ impl Setup {
         shown.map(|file| Ok((file.path, file.content.add(None, profile, false)?))).collect()
     }
 
-<<<<<<< ours
-    fn rows(&self, agent: &AgentSoftware) -> impl Iterator<Item = &'static (&'static str, AgentFilePart)> + use<> {
-=======
     fn rows(&self, agent: &AgentSoftware) -> impl Iterator<Item = &'static (&'static str, SetupPart)> + use<> {
->>>>>>> theirs
         match self.scope {
             SetupScope::Project => agent.project.iter(),
             SetupScope::Home => agent.home.iter(),
@@ -274,11 +254,7 @@ impl Setup {
 
     /// The files of agents, those that several share once. Also returns those that must not be touched.
     fn plan(&self, agents: &[&'static AgentSoftware]) -> (Vec<PlannedFile>, Vec<FileReport>) {
-<<<<<<< ours
-        let mut rows: Vec<(&'static str, Vec<AgentFilePart>, Vec<&'static str>)> = Vec::new();
-=======
         let mut rows: Vec<(&'static str, Vec<SetupPart>, Vec<&'static str>)> = Vec::new();
->>>>>>> theirs
         for agent in agents {
             for (path, part) in self.rows(agent) {
                 match rows.iter_mut().find(|(other, ..)| other == path) {
@@ -293,11 +269,7 @@ impl Setup {
         let (mut planned, mut refused): (Vec<PlannedFile>, Vec<FileReport>) = (Vec::new(), Vec::new());
         for (path, parts, mut agents) in rows {
             agents.dedup();
-<<<<<<< ours
-            let content = AgentFileContent::of(&parts);
-=======
             let content = SetupContent::of(&parts);
->>>>>>> theirs
             match self.resolve(path) {
                 // A link from CLAUDE.md to AGENTS.md needs no line that includes it.
                 Ok(real) if planned.iter().any(|file| file.real == real) => {}
@@ -402,24 +374,6 @@ impl Setup {
     }
 }
 
-<<<<<<< ours
-impl AgentFileContent {
-    /// What all parts of a file are together.
-    fn of(parts: &[AgentFilePart]) -> Self {
-        let (mut new, mut json) = ("{}\n", Vec::new());
-        for part in parts {
-            match part {
-                AgentFilePart::Section => return Self::Section,
-                AgentFilePart::Import => return Self::Import,
-                AgentFilePart::Owned(template) => return Self::Owned(template),
-                AgentFilePart::TomlServer => return Self::TomlServer,
-                AgentFilePart::AiderRead => return Self::AiderRead,
-                AgentFilePart::Hooks(format) => {
-                    new = format.new_file();
-                    json.extend(format.parts());
-                }
-                AgentFilePart::Server(format) => {
-=======
 impl SetupContent {
     /// What all parts of a file are together.
     fn of(parts: &[SetupPart]) -> Self {
@@ -436,7 +390,6 @@ impl SetupContent {
                     json.extend(format.parts());
                 }
                 SetupPart::Server(format) => {
->>>>>>> theirs
                     new = if json.is_empty() { format.new_file() } else { new };
                     if !json.contains(&format.part()) {
                         json.push(format.part());
@@ -509,11 +462,7 @@ impl SetupContent {
 
 /// The profile of the sections that are there.
 fn detect_profile(planned: &[PlannedFile]) -> Option<Profile> {
-<<<<<<< ours
-    let sections = planned.iter().filter(|file| matches!(file.content, AgentFileContent::Section));
-=======
     let sections = planned.iter().filter(|file| matches!(file.content, SetupContent::Section));
->>>>>>> theirs
     let mut bodies = sections.filter_map(|file| block::body(CommentSyntax::Markdown, &read(&file.real).ok()??));
     bodies.find_map(|body| Profile::ALL.into_iter().find(|profile| profile.section() == body))
 }

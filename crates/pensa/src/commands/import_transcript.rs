@@ -124,14 +124,16 @@ pub(super) fn run(
     };
     let report = with_progress(output, || import(true))?;
     output.answer(&report)?;
-    while args.follow {
+    if !args.follow {
+        return Ok(());
+    }
+    loop {
         thread::sleep(POLL_INTERVAL);
         let report = import(false)?;
         if report.entries > 0 || !report.skipped.is_empty() {
             output.answer(&report)?;
         }
     }
-    Ok(())
 }
 
 /// Imports what is new in a transcript, and in those of its subagents.
