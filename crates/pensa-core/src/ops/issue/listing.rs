@@ -26,10 +26,10 @@ pub struct Filter {
 }
 
 macro_rules! filters {
-    ($($op:ident { $($field:ident),* })*) => {$(
+    ($($op:ident { $($field:ident),* $(; $rest:ident)? })*) => {$(
         impl $op {
             pub fn filter(&self) -> Filter {
-                Filter { $($field: self.$field.clone(),)* ..Filter::default() }
+                Filter { $($field: self.$field.clone(),)* $(..Filter::$rest())? }
             }
         }
     )*};
@@ -37,10 +37,10 @@ macro_rules! filters {
 
 filters! {
     List { status, priority, assignee, issue_type, spec, q, labels, parent, overdue }
-    Ready { priority, assignee, issue_type, spec, q, labels, parent }
-    Blocked { status, priority, assignee, issue_type, q, labels, parent }
-    Search { status, priority, assignee, issue_type, labels, parent }
-    Count { q, labels, parent }
+    Ready { priority, assignee, issue_type, spec, q, labels, parent; default }
+    Blocked { status, priority, assignee, issue_type, q, labels, parent; default }
+    Search { status, priority, assignee, issue_type, labels, parent; default }
+    Count { q, labels, parent; default }
 }
 
 /// List issues of every status, most urgent first
