@@ -8,7 +8,6 @@ use clap::Args;
 ///
 /// Changes made by others appear at once. ? shows the keys of a view, : finds any command, q leaves.
 #[derive(Debug, Args)]
-#[cfg_attr(not(feature = "tui"), expect(dead_code, reason = "the command only says that it is missing"))]
 pub(crate) struct TuiArgs {
     /// dark, light, high-contrast or none, which has no colours [default: the setting tui.theme, then the last one]
     #[arg(long, value_name = "THEME")]
