@@ -10,6 +10,7 @@ use std::sync::Arc;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
 use pensa_client::config::Config;
+use pensa_core::issue::query::is_negated_term;
 
 use crate::commands::Command;
 
@@ -88,6 +89,21 @@ pub(crate) fn one(name: &OsStr) -> Option<clap::Command> {
 /// The index of the command in the arguments of the program.
 pub(crate) fn command_index(args: &[OsString]) -> Option<usize> {
     (1..args.len()).find(|at| !args[*at].as_encoded_bytes().starts_with(b"-"))
+}
+
+/// Commands that take a query.
+const QUERY_COMMANDS: [&str; 8] = ["ls", "list", "ready", "blocked", "search", "count", "next", "view"];
+
+/// Puts a blank before a query that begins with a hyphen, so that clap does not take it for flags.
+pub(crate) fn with_queries_set_off(mut args: Vec<OsString>) -> Vec<OsString> {
+    if let Some(command) = command_index(&args).filter(|at| QUERY_COMMANDS.iter().any(|name| args[*at] == *name)) {
+        for arg in &mut args[command + 1..] {
+            if let Some(query) = arg.to_str().filter(|arg| is_negated_term(arg)) {
+                *arg = format!(" {query}").into();
+            }
+        }
+    }
+    args
 }
 
 /// Commands whose last argument is a text.

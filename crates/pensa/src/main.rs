@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 
 /// Parses the command line. A text of several words needs no quotes where it is unambiguous.
 fn parse() -> Result<Cli, clap::Error> {
-    let args: Vec<OsString> = std::env::args_os().collect();
+    let args = cli::with_queries_set_off(std::env::args_os().collect());
     let usage = match parse_args(&args) {
         Err(usage) if usage.kind() == ErrorKind::UnknownArgument => usage,
         read => return read,

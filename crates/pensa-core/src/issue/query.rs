@@ -249,6 +249,16 @@ impl IssueQuery {
     }
 }
 
+/// Whether an argument that begins with a hyphen is a query, `-label:auth`, and not a flag, `-aben` or `-p=p1`.
+pub fn is_negated_term(argument: &str) -> bool {
+    let Some(term) = argument.strip_prefix('-') else { return false };
+    match split(term) {
+        None => term.starts_with('"'),
+        Some((key, ..)) if key.len() == 1 => !term[1..].starts_with('='),
+        Some((key, ..)) => term[key.len()..].starts_with(':') || known_key(key).is_some(),
+    }
+}
+
 fn text_term(text: &str, is_negated: bool) -> Term {
     Term { is_negated, any: vec![Predicate::Text(text::fold(text))] }
 }
@@ -309,11 +319,16 @@ fn unquoted(text: &str) -> &str {
 
 /// The key with this name, or the custom field.
 fn key_named<'a>(name: &'a str, options: &QueryOptions<'_>) -> Option<&'a str> {
-    let lower = name.to_ascii_lowercase();
-    let known = KEYS.iter().find(|(key, aliases)| *key == lower || aliases.contains(&lower.as_str()));
     let is_declared = options.rules.fields.as_ref().is_some_and(|fields| fields.contains_key(name));
     let is_custom = name.starts_with(FIELD_PREFIX) || is_declared;
-    known.filter(|(key, _)| *key != "field").map(|(key, _)| *key).or_else(|| is_custom.then_some(name))
+    known_key(name).or_else(|| is_custom.then_some(name))
+}
+
+/// The key with this name, or with it as another name.
+fn known_key(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let known = KEYS.iter().find(|(key, aliases)| *key == lower || aliases.contains(&lower.as_str()));
+    known.map(|(key, _)| *key).filter(|key| *key != "field")
 }
 
 fn unknown_key(key: &str) -> Error {
@@ -504,6 +519,16 @@ mod tests {
             let error = parsed(query, false).expect_err(query);
             assert!(error.message.contains(message), "{query}: {}", error.message);
             assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{query}: {:?}", error.hint);
+        }
+    }
+
+    #[test]
+    fn a_negated_term_is_told_from_a_flag() {
+        for query in ["-label:auth", "-severity:high p<=1", "-p:1", "-p<1", "-due<+7d", "-\"a b\"", "-field.x:y"] {
+            assert!(is_negated_term(query), "{query}");
+        }
+        for flag in ["-n3", "-p=p1", "-p", "-aben", "--label", "--due<3", "label:x", "-", "-sopen"] {
+            assert!(!is_negated_term(flag), "{flag}");
         }
     }
 

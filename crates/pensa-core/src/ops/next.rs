@@ -16,7 +16,7 @@ use crate::time::Span;
 #[serde(deny_unknown_fields, default)]
 pub struct ClaimNext {
     /// Only issues that match this query
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     pub q: Option<String>,
     /// Let the claim expire unless renewed: 30s, 15m, 12h, 1d
     #[arg(long, value_name = "TIME")]

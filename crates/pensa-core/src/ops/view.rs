@@ -53,7 +53,7 @@ pub struct Save {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The query: 'status:open label:auth due<+7d'
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     pub query: String,
 }
 

@@ -14,7 +14,7 @@ use crate::tables::{issue_query, tombstones};
 impl Execute for Save {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<View> {
         let name = checked_name(&self.name)?;
-        let query = text::line("query", &self.query)?.to_owned();
+        let query = text::line("query", self.query.trim())?.to_owned();
         IssueQuery::parse(&query, &issue_query::options(cx, false))?;
         let old: Option<View> = entity::get(tx, params![&name])?;
         if let Some(same) = old.as_ref().filter(|old| old.query == query) {

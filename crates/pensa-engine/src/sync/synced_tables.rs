@@ -30,7 +30,7 @@ use crate::db::{Param, Tx, params};
 use crate::entity::{self, StoredEntity};
 use crate::ops;
 use crate::progress;
-use crate::tables::{deps, events, issues, titles};
+use crate::tables::{deps, events, issues, operations, titles};
 
 /// Lines of a file, and their number.
 pub(super) type RenderedLines = (Vec<u8>, i64);
@@ -253,6 +253,8 @@ impl SyncedTable for IssueTable {
         let new: Issue = parse_record(new)?;
         let Some(old) = old else {
             entity::insert(tx, &new)?;
+            // It may have been here before: then its history is its own again, as after a replay.
+            operations::reattach(tx, &new.id)?;
             return events::log(cx, tx, &new.id, EventType::Created, event::changes(None, &new));
         };
         let old: Issue = parse_record(old)?;

@@ -27,14 +27,15 @@ pub(crate) struct HelpArgs {
 }
 
 /// Commands by purpose, most used first. `pn help --all` lists the others under "More".
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Everyday",
         &[
-            "init", "create", "ls", "ready", "next", "show", "update", "edit", "claim", "close", "accept", "comment",
-            "dep", "children", "label", "link", "search", "log", "undo",
+            "init", "create", "ls", "ready", "next", "show", "update", "edit", "claim", "close", "comment", "dep",
+            "search", "log", "undo",
         ],
     ),
+    ("Parts, labels, views", &["accept", "children", "label", "link", "ref", "view"]),
     ("What next, and why", &["insights", "plan", "why", "impact", "diff", "board", "graph", "chart"]),
     (
         "Agents and runs",

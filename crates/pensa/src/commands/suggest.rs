@@ -6,13 +6,12 @@ use super::help;
 use crate::cli;
 
 /// Verbs of other tools and everyday words, with the command of the same meaning.
-const SYNONYMS: [(&str, &str); 24] = [
+const SYNONYMS: [(&str, &str); 23] = [
     ("add", "create"),
     ("open", "create"),
     ("task", "create"),
     ("rm", "delete"),
     ("remove", "delete"),
-    ("edit", "update"),
     ("modify", "update"),
     ("set", "update"),
     ("assign", "update"),

@@ -432,7 +432,7 @@ fn a_document_becomes_an_issue(pn: &Sandbox) {
 }
 
 fn the_type_may_be_a_setting(pn: &Sandbox) {
-    let error = pn.pn(["create", "a"]).fails("invalid_input");
+    let error = pn.pn(["create", "a"]).misused();
     assert!(text(&error["hint"]).contains("create.type"), "{error}");
     let made = pn.pn(["create", "a"]).env("PN_CREATE_TYPE", "chore").ok_json();
     assert_eq!(made["issue_type"], "chore");

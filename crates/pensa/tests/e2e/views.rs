@@ -115,7 +115,7 @@ fn search_matches_a_literal_substring_in_any_case(pn: &Sandbox) {
     let greek = create(pn, &["plain", "-t", "task", "--description", "ΟΔΟΣ und дом"]);
     let percent = create(pn, &["100% done", "-t", "task"]);
     let under = create(pn, &["snake_case", "-t", "task"]);
-    let cases: [(&str, &[&String]); 11] = [
+    let cases: [(&str, &[&String]); 12] = [
         ("STRASSE", &[&street]),
         ("straße", &[&street]),
         ("οδος", &[&greek]),
@@ -125,7 +125,8 @@ fn search_matches_a_literal_substring_in_any_case(pn: &Sandbox) {
         ("_", &[&under]),
         ("e_c", &[&under]),
         ("exc", &[]),
-        ("plain ΟΔΟΣ", &[]),
+        ("\"plain ΟΔΟΣ\"", &[]),
+        ("ΟΔΟΣ plain", &[&greek]),
         ("'\"\\", &[]),
     ];
     for (query, expected) in cases {

@@ -32,7 +32,7 @@ fn aliases_and_unquoted_texts_work() {
 #[test]
 fn the_best_suggestion_comes_first() {
     let pn = crate::sandbox();
-    for (typed, meant) in [("craete", "create"), ("add", "create"), ("updaet", "update"), ("edit", "update")] {
+    for (typed, meant) in [("craete", "create"), ("add", "create"), ("updaet", "update"), ("modify", "update")] {
         let hint = text(&pn.pn([typed, "x"]).misused()["hint"]);
         assert_eq!(hint, format!("did you mean pn {meant}?"));
         let shown = pn.pn([typed, "x"]).answer();
@@ -63,4 +63,24 @@ fn help_is_one_screen_and_a_catalog_for_programs() {
     assert_eq!(kind.expect("a flag")["values"], json!(["bug", "task", "test", "chore"]));
     assert!(catalog["error_codes"].as_array().is_some_and(|codes| codes.contains(&json!("already_claimed"))));
     pn.pn(["help", "nope"]).fails("not_found");
+}
+
+#[test]
+fn a_query_may_begin_with_a_hyphen_and_flags_stay_flags() {
+    let pn = crate::sandbox();
+    for (title, label) in [("one", "auth"), ("two", "ui"), ("three", "ui")] {
+        pn.pn(["new", title, "-t", "task", "--label", label]).ok();
+    }
+    let count = |args: &[&str]| crate::steps::elements(&pn.pn(args).ok_json()).len();
+    for command in ["ls", "list", "ready", "search"] {
+        assert_eq!(count(&[command, "-label:auth"]), 2, "{command}");
+        assert_eq!(count(&[command, "-label:auth two"]), 1, "{command}");
+        assert_eq!(count(&[command, "-label:auth", "-n1"]), 1, "{command}");
+    }
+    assert_eq!(count(&["list", "-n1"]), 1);
+    assert_eq!(count(&["list", "-lui"]), 2);
+    assert_eq!(count(&["list", "-pp2"]), 3);
+    pn.pn(["view", "save", "rest", "-label:auth"]).ok();
+    assert_eq!(count(&["ls", "@rest"]), 2);
+    pn.pn(["list", "--lable", "x"]).misused();
 }

@@ -49,7 +49,7 @@ filters! {
 #[serde(deny_unknown_fields, default)]
 pub struct List {
     /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     pub q: Option<String>,
     /// Only those with this status
     #[arg(short, long)]
@@ -97,7 +97,7 @@ op!(List => Vec<Issue>, "issue.list", get("/issues"), Read);
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
     /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     pub q: Option<String>,
     /// Only those with this priority
     #[arg(short, long)]
@@ -136,7 +136,7 @@ op!(Ready => Vec<Issue>, "issue.ready", get("/issues/ready"), Read);
 #[serde(deny_unknown_fields, default)]
 pub struct Blocked {
     /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     pub q: Option<String>,
     /// Only those with this status
     #[arg(short, long)]
@@ -172,7 +172,7 @@ op!(Blocked => Vec<Issue>, "issue.blocked", get("/issues/blocked"), Read);
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// A text, taken literally; or a query: label:auth p<=1 words "exact phrase"; or a view: @NAME
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     #[serde(alias = "query")]
     pub q: String,
     /// Only those with this status
@@ -208,7 +208,7 @@ op!(Search => Vec<Issue>, "issue.search", get("/issues/search"), Read);
 #[serde(deny_unknown_fields, default)]
 pub struct Count {
     /// Only those that match this query: 'status:open label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// By status
