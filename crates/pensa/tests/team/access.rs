@@ -219,6 +219,13 @@ impl OperationRequest {
             "event.list" => json!({"subject": issue, "type": "created"}),
             "dep.add" | "dep.remove" => json!({"issue_id": issue, "depends_on_id": other}),
             "comment.add" => json!({"text": "said"}),
+            "issue.accept" => json!({"number": 1}),
+            "label.rename" => json!({"old": issue, "new": "made"}),
+            "link.add" => json!({"to": other}),
+            "view.save" => json!({"name": issue, "query": "p0"}),
+            "transcript.import" => {
+                json!({"key": issue, "from": {"bytes": 0, "lines": 0}, "to": {"bytes": 1, "lines": 1}, "agents": []})
+            }
             "ref.add" => json!({"target": "tracker:made"}),
             "conflict.resolve" => json!({"take": "kept"}),
             "agent.import" => {
@@ -313,7 +320,9 @@ impl OperationRequest {
             Some("signals") => signal,
             _ => issue,
         };
-        let path = entry.route.path.replace("{id}", id).replace("{name}", project).replace("{collection}", "known");
+        let name = if entry.name == "view.remove" { issue } else { project };
+        let path = entry.route.path.replace("{id}", id).replace("{to}", other).replace("{name}", name);
+        let path = path.replace("{collection}", "known");
         Self { path, id: id.clone(), fields }
     }
 
@@ -366,6 +375,12 @@ pub(crate) fn prepare(admin: &mut Http, entry: &Entry) -> EntityIds {
             let claim = json!({"claim": true, "ttl": "1h"});
             admin.ask("PATCH", &format!("/issues/{issue}")).body(&claim).reply().ok();
         }
+        "issue.accept" | "label.rename" => {
+            let changes = json!({"acceptance": ["made"], "add_labels": [issue]});
+            admin.ask("PATCH", &format!("/issues/{issue}")).body(&changes).reply().ok();
+        }
+        "link.remove" => drop(admin.post(&format!("/issues/{issue}/links"), &json!({"to": other})).ok()),
+        "view.remove" => drop(admin.post("/views", &json!({"name": issue, "query": "p0"})).ok()),
         "kv.get" | "kv.delete" => {
             admin.post("/kv", &json!({"scope": "user", "key": issue, "value": "made"})).ok();
         }

@@ -37,6 +37,7 @@ impl TwoStores {
             http.post("/work/start", &json!({"what": one})).ok();
             http.post("/releases", &json!({"name": "n", "version": "1"})).ok();
             http.post("/skills", &json!({"name": "n", "skills": ["s"]})).ok();
+            http.post("/views", &json!({"name": "n", "query": "p0"})).ok();
             http.post("/kv", &json!({"scope": "user", "key": "k", "value": "v"})).ok();
             http.post("/learnings", &json!({"text": "found out"})).ok();
             let line = http.get("/sync/changes").ok()["entries"][0].clone();
