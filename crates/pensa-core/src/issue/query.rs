@@ -182,6 +182,13 @@ impl IssueQuery {
                 Error::invalid(format!("too many terms: {}", tokens.len())).hint(format!("at most {MAX_TERMS}"))
             );
         }
+        if let ([only], true) = (&tokens[..], options.is_lenient)
+            && only.is_negated
+            && split(only.text).is_none()
+        {
+            // A search for `-t` is not one for everything else.
+            return Ok(Self { terms: vec![text_term(query.trim(), false)] });
+        }
         let mut terms = Vec::new();
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
@@ -540,6 +547,7 @@ mod tests {
             ("say \"hello", "say \"hello"),
             ("status: open", "status: open"),
             ("Vec<u8>", "vec<u8>"),
+            ("-t", "-t"),
         ] {
             assert_eq!(parsed(query, true).expect(query).plain(), Some(text), "{query}");
         }

@@ -269,6 +269,7 @@ pub(super) struct CreateInput {
     /// The issue it is a part of
     #[serde(default)]
     parent: Option<IssueRef>,
+    /// Words to group it by
     #[serde(default)]
     labels: Vec<String>,
     /// 2026-12-01, tomorrow, +3d, fri
@@ -369,8 +370,10 @@ pub(super) struct UpdateInput {
     /// The issue it is a part of; empty clears it
     #[serde(default)]
     parent: Option<IssueRef>,
+    /// Labels it gets
     #[serde(default)]
     add_labels: Vec<String>,
+    /// Labels it loses
     #[serde(default)]
     remove_labels: Vec<String>,
     /// 2026-12-01, tomorrow, +3d, fri; empty clears it
