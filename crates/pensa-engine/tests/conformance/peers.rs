@@ -209,6 +209,21 @@ conformance! {
         assert_eq!((lines(&here, "refs"), lines(&there, "refs")), (1, 1));
     }
 
+    fn an_issue_that_comes_back_from_another_store_has_its_history_again(here: World) {
+        let there = here.clone_of(0x1000);
+        let task = here.task("a task");
+        sync_until_equal(&here, &there);
+        delete(&here, &task);
+        there.advance(5);
+        there.json::<issue::Update>("bob", json!({"id": task.id, "priority": "p0"})).expect("changed");
+        sync_until_equal(&here, &there);
+        assert_eq!(here.show(&task).priority.to_string(), "p0");
+        let history = here.events(&task);
+        assert!(history.iter().filter(|event| *event == "created").count() >= 2, "{history:?}");
+        let findings = here.ok(&store::Doctor { fix: false, deep: true }).findings;
+        assert!(findings.iter().all(|finding| finding.check != "damage"), "{findings:?}");
+    }
+
     fn work_agents_and_values_continue_in_another_store(here: World) {
         let there = here.clone_of(0x1000);
         let secret = json!({"type": "user", "name": "builder", "permissions": {"network": true}, "descriptor": {"a": 1}});
