@@ -1,6 +1,6 @@
 //! Issues of other trackers: imports them in one transaction, and reads whole issues to export them.
 //!
-//! What the files of a tracker look like is left to whoever reads and writes them.
+//! The crate that reads and writes the files of a tracker knows their format.
 
 use clap::Args;
 use schemars::JsonSchema;

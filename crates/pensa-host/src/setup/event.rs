@@ -44,7 +44,7 @@ pub fn session_hash(session: &str) -> String {
     hash
 }
 
-/// What an agent told a hook.
+/// The event that an agent passes to a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookInput {
     pub moment: HookMoment,

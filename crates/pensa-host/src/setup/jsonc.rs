@@ -178,7 +178,7 @@ pub(super) fn add(given: Option<&str>, new: &str, parts: &[JsonPart], force: boo
                     "{}{with}",
                     if given.is_some_and(|given| given.starts_with('\u{feff}')) { "\u{feff}" } else { "" }
                 );
-                // What was there before cannot be told from what was added, if some parts were there already.
+                // If some parts were there already, nobody knows which of them setup added.
                 if !is_plain || remove(&with, new, parts).is_ok_and(|rest| rest.as_deref() == given) {
                     return Ok(with);
                 }

@@ -267,7 +267,7 @@ fn status(word: &str) -> Status {
     }
 }
 
-/// Priority 4, backlog, is the lowest here. Those who write the files leave out 0.
+/// Priority 4, backlog, is the lowest here. Writers of these files leave out 0.
 fn priority(given: Option<&Value>) -> Priority {
     let number = match given {
         None | Some(Value::Null) => 0,
