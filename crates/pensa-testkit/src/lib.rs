@@ -21,6 +21,7 @@ pub mod networkx;
 mod npm;
 pub mod postgres;
 pub mod prek;
+mod pty;
 pub mod pypi;
 mod run;
 mod sandbox;
@@ -31,6 +32,7 @@ use std::time::{Duration, Instant};
 pub use daemon::{Daemon, reap};
 pub use disk::Disk;
 pub use http::{Http, Reply};
+pub use pty::Pty;
 pub use run::{Answer, Run};
 pub use sandbox::{Mode, Sandbox};
 

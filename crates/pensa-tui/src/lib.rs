@@ -18,6 +18,7 @@ mod terminal;
 mod text;
 mod theme;
 mod views;
+mod watch;
 mod window;
 mod worker;
 
@@ -48,6 +49,7 @@ use worker::Workers;
 
 pub use keys::KeyTable;
 pub use theme::Theme;
+pub use watch::WatchWindow;
 pub use worker::Connect;
 
 /// Runs a command on an issue, and says what was started.

@@ -14,6 +14,8 @@ use crate::app::{App, AppOptions, Effect, Msg};
 use crate::keys::{KeyTable, ViewKind};
 use crate::store::{AgentsAnswer, Answer, BoardIssues, ChangeOutcome, IssuePage, StoreChange, StoreQuery, TreeAnswer};
 use crate::theme::Theme;
+use crate::views::ViewContext;
+use crate::watch::WatchView;
 use crate::window;
 
 /// Colours, the clipboard, C1 controls, reordering, hidden characters.
@@ -91,12 +93,17 @@ impl Desk {
     fn screen(&self) -> String {
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).expect("a terminal");
         terminal.draw(|frame| window::draw(&self.app, frame, self.at, now())).expect("drawn");
-        for cell in terminal.backend().buffer().content() {
-            assert!(!cell.symbol().chars().any(is_unsafe_to_print), "{:?}", cell.symbol());
-        }
-        let text = terminal.backend().to_string();
-        text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+        screen_text(&terminal)
     }
+}
+
+/// What a terminal shows, none of which it obeys.
+fn screen_text(terminal: &Terminal<TestBackend>) -> String {
+    for cell in terminal.backend().buffer().content() {
+        assert!(!cell.symbol().chars().any(is_unsafe_to_print), "{:?}", cell.symbol());
+    }
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 fn of<T: DeserializeOwned>(value: Value) -> T {
@@ -475,6 +482,30 @@ fn q_goes_back_and_at_the_top_quits() {
     assert!(desk.keys("q").is_empty(), "the page is closed");
     assert!(matches!(&desk.keys("q")[..], [Effect::Quit]));
     assert!(desk.press(KeyCode::Esc).is_empty(), "only q leaves");
+}
+
+#[test]
+fn what_is_watched_has_no_cursor_and_no_keys() {
+    let mut shown = String::new();
+    for texts in [Texts::Usual, Texts::Empty, Texts::Hostile, Texts::Wide] {
+        let mut queue = WatchView::new(Theme::Dark, false);
+        queue.issues = of(issues(texts, "open"));
+        let mut page = WatchView::new(Theme::Plain, true);
+        if let Answer::Detail(issue) = answer(&StoreQuery::Detail("pn-o0".parse().expect("an id")), texts) {
+            page.set_issue(issue.detail);
+        }
+        for size in [(80, 12), (40, 4)] {
+            let cx = ViewContext { now: now(), at: Instant::now(), size };
+            queue.set_rows(&cx);
+            for view in [&queue, &page] {
+                let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).expect("a terminal");
+                terminal.draw(|frame| view.draw(frame, cx.at, cx.now)).expect("drawn");
+                shown.push_str(&screen_text(&terminal));
+                shown.push_str("\n\n");
+            }
+        }
+    }
+    insta::assert_snapshot!(shown);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use ratatui::crossterm::event::{
 };
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
@@ -26,6 +27,8 @@ const INPUT_POLL: Duration = Duration::from_millis(100);
 
 /// Whether the terminal is taken over.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The modes of a terminal that was taken over without keys.
+static MODES: Mutex<Option<Termios>> = Mutex::new(None);
 /// Standard error as it was. Meanwhile what is written there becomes notes, because it would spoil the screen.
 static STDERR: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
@@ -44,12 +47,31 @@ pub(crate) fn take_over() -> Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, cursor::Hide).map_err(failed)
 }
 
+/// Takes only the screen over. Keys do nothing but send signals, such as Ctrl-C; they are not echoed.
+pub(crate) fn take_over_without_keys() -> Result<()> {
+    // Standard input may be something else.
+    if let Ok(mut modes) = tcgetattr(rustix::stdio::stdin()) {
+        *lock(&MODES) = Some(modes.clone());
+        modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+        tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes).map_err(failed)?;
+    }
+    TAKEN.store(true, Ordering::SeqCst);
+    execute!(io::stdout(), EnterAlternateScreen, cursor::Hide).map_err(failed)
+}
+
 /// Gives the terminal back. A terminal that is gone cannot fail any more.
 pub(crate) fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let Some(modes) = lock(&MODES).take() else {
         let _ = execute!(io::stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
-    }
+        return;
+    };
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+    // What was typed meanwhile is not for the shell.
+    let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &modes);
 }
 
 /// Makes lines on standard error notes.

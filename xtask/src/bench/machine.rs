@@ -6,6 +6,8 @@ use std::process::Command;
 
 use pensa_testkit::postgres::bindir;
 
+use crate::Result;
+
 pub(super) fn describe(dir: &Path) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());
@@ -28,6 +30,13 @@ pub(super) fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     line.split_once(':').map(|(_, value)| value.trim().to_owned())
+}
+
+/// Memory of a process in MB, by its name in the status of the process.
+pub(super) fn megabytes(pid: u32, name: &str) -> Result<f64> {
+    let status = format!("/proc/{pid}/status");
+    let text = field(&status, name).ok_or_else(|| format!("{status} has no {name}"))?;
+    Ok(text.trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
 }
 
 /// The kind of the file system that `dir` lies on: that of the longest mount point above it.

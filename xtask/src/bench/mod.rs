@@ -28,6 +28,7 @@ mod team;
 mod timetable;
 mod transfer;
 mod triage;
+mod tui;
 mod worker;
 
 use std::path::PathBuf;
@@ -81,10 +82,11 @@ struct BenchGroup {
 }
 
 /// The groups with results in users' terms, and the groups that compare with a reference.
-const FEEL: [BenchGroup; 3] = [
+const FEEL: [BenchGroup; 4] = [
     BenchGroup { name: "team", rows: team::rows },
     BenchGroup { name: "embedded", rows: embedded::rows },
     BenchGroup { name: "triage", rows: triage::rows },
+    BenchGroup { name: "tui", rows: tui::rows },
 ];
 const COMPARED: [BenchGroup; 8] = [
     BenchGroup { name: "local", rows: local },

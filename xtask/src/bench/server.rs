@@ -45,12 +45,7 @@ impl BenchServer {
 
     /// What it has resident now, and the most it ever had, in MB.
     pub(super) fn memory(&self) -> Result<(f64, f64)> {
-        let status = format!("/proc/{}/status", self.pid());
-        let megabytes = |name: &str| -> Result<f64> {
-            let text = machine::field(&status, name).ok_or_else(|| format!("{status} has no {name}"))?;
-            Ok(text.trim_end_matches(" kB").parse::<f64>()? * 1024.0 / 1e6)
-        };
-        Ok((megabytes("VmRSS")?, megabytes("VmHWM")?))
+        Ok((machine::megabytes(self.pid(), "VmRSS")?, machine::megabytes(self.pid(), "VmHWM")?))
     }
 
     /// Asks it to end, and waits until it has.

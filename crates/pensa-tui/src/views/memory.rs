@@ -62,7 +62,10 @@ impl TuiView for MemoryView {
     }
 
     fn summary(&self) -> String {
-        format!("{} learnings; / recalls", self.rows.len())
+        match self.rows.len() {
+            1 => "1 learning; / recalls".to_owned(),
+            count => format!("{count} learnings; / recalls"),
+        }
     }
 
     fn list(&self) -> Option<&RowList> {

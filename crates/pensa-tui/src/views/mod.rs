@@ -165,7 +165,7 @@ fn priority_piece(priority: Priority) -> Piece {
 }
 
 /// An issue as one row; less of it in a narrow window.
-fn issue_row(issue: &Issue, cx: &ViewContext) -> ListRow {
+pub(crate) fn issue_row(issue: &Issue, cx: &ViewContext) -> ListRow {
     let mut line = vec![id_piece(&issue.id), priority_piece(issue.priority)];
     if cx.size.0 >= 70 {
         line.push(piece(padded(issue.status.as_str(), 12), issue.status.into()));

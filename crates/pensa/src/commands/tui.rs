@@ -23,8 +23,36 @@ pub(super) fn run(_: &crate::cli::GlobalOptions, _: &TuiArgs) -> pensa_core::Res
     Err(error.hint("build it with --features tui"))
 }
 
+/// Without the feature `tui` there is no window: a terminal, too, gets lines of JSON.
+#[cfg(not(feature = "tui"))]
+#[derive(Debug)]
+pub(super) enum WatchWindow {}
+
+#[cfg(not(feature = "tui"))]
+impl WatchWindow {
+    pub(super) fn show_queue(&mut self, _: &[pensa_core::issue::Issue]) -> pensa_core::Result<()> {
+        match *self {}
+    }
+
+    pub(super) fn show_issue(&mut self, _: pensa_core::issue::IssueDetail) -> pensa_core::Result<()> {
+        match *self {}
+    }
+
+    pub(super) fn redraw(&mut self) -> pensa_core::Result<()> {
+        match *self {}
+    }
+}
+
+#[cfg(not(feature = "tui"))]
+pub(super) fn watch_window(_: &crate::cli::GlobalOptions) -> pensa_core::Result<Option<WatchWindow>> {
+    Ok(None)
+}
+
 #[cfg(feature = "tui")]
-pub(super) use with_tui::run;
+pub(super) use pensa_tui::WatchWindow;
+
+#[cfg(feature = "tui")]
+pub(super) use with_tui::{run, watch_window};
 
 #[cfg(feature = "tui")]
 mod with_tui {
@@ -33,11 +61,11 @@ mod with_tui {
     use std::process::{Command, Stdio};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use pensa_client::config::{BOARD_COLUMNS, TUI_KEYS, TUI_THEME};
+    use pensa_client::config::{BOARD_COLUMNS, Config, TUI_KEYS, TUI_THEME};
     use pensa_core::dirs::{self, Platform};
     use pensa_core::id::IssueId;
     use pensa_core::{Error, Result, text};
-    use pensa_tui::{KeyTable, Theme, TuiOptions};
+    use pensa_tui::{KeyTable, Theme, TuiOptions, WatchWindow};
 
     use super::TuiArgs;
     use crate::cli::GlobalOptions;
@@ -47,12 +75,7 @@ mod with_tui {
     pub(in crate::commands) fn run(options: &GlobalOptions, args: &TuiArgs) -> Result<()> {
         refuse_dumb_terminals()?;
         let config = connect::config(options)?;
-        let given = args.theme.clone().or(config.text(&TUI_THEME)?);
-        let is_plain = connect::env_var("NO_COLOR").is_some();
-        let theme = match given {
-            Some(name) => Some(Theme::named(&name)?),
-            None => is_plain.then_some(Theme::Plain),
-        };
+        let theme = theme(&config, args.theme.clone())?;
         let labels = config.text(&BOARD_COLUMNS)?.unwrap_or_default();
         let labels = labels.split(['\n', ',']).map(|label| label.trim().to_owned());
         let is_remote = connect::server(options)?.is_some();
@@ -71,6 +94,20 @@ mod with_tui {
             memory_file: memory_file(options),
             record: args.record.clone(),
         })
+    }
+
+    /// Draws one view without keys, for `pn watch`.
+    pub(in crate::commands) fn watch_window(options: &GlobalOptions) -> Result<Option<WatchWindow>> {
+        let theme = theme(&*connect::config(options)?, None)?.unwrap_or(Theme::Dark);
+        WatchWindow::open(theme, !draws_lines()).map(Some)
+    }
+
+    /// The theme that was asked for: by a flag, the settings, or `NO_COLOR`.
+    fn theme(config: &Config, flag: Option<String>) -> Result<Option<Theme>> {
+        match flag.or(config.text(&TUI_THEME)?) {
+            Some(name) => Theme::named(&name).map(Some),
+            None => Ok(connect::env_var("NO_COLOR").map(|_| Theme::Plain)),
+        }
     }
 
     /// The options of the command, for other threads.

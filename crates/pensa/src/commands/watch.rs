@@ -1,10 +1,8 @@
-//! `pn watch`: shows the queue or an issue again whenever it changes.
-//!
-//! Each redraw is one write that resets the terminal modes it sets, so an interrupt leaves nothing to restore.
+//! `pn watch`: shows the queue or an issue again whenever it changes. On a terminal `pensa-tui` draws it.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
-use std::{io, thread};
 
 use clap::{Args, Subcommand, ValueEnum};
 use pensa_client::Client;
@@ -13,19 +11,20 @@ use pensa_core::issue::Status;
 use pensa_core::ops::issue::Show;
 use pensa_core::ops::{event, issue};
 use pensa_core::{Code, Error, Result, json};
-use rustix::termios::{Winsize, tcgetwinsize};
 use serde::Serialize;
 use serde_json::json;
 
 use super::issue::ShownIssue;
+use super::tui::WatchWindow;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::render::{Render, Screen};
+use crate::render::Render;
 
 /// Watch the queue or an issue, and show it again whenever it changes
 ///
-/// A terminal is redrawn in place. Any other output gets one line of JSON per change.
+/// A terminal shows it on the whole screen, and what it was at the end once that is over. Any other output gets one line of
+/// JSON per change.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum WatchCommand {
@@ -77,28 +76,30 @@ pub(crate) enum UntilIssue {
     Changed,
 }
 
-/// How often the size of the terminal is checked.
-const RESIZE_POLL: Duration = Duration::from_millis(250);
+/// How often a terminal is drawn again although nothing has changed: ages grow, and its size may be another.
+const REDRAW: Duration = Duration::from_millis(250);
 
 pub(super) fn run(options: &GlobalOptions, output: Output, command: WatchCommand) -> Result<()> {
     let client = connect::client(options)?;
+    let draws = output.is_human() && output.can_draw();
+    let window = if draws { super::tui::watch_window(options)? } else { None };
+    let view = WatchedView::new(&client, output, window)?;
     match command {
-        WatchCommand::Ready(args) => ready(&client, output, &args),
-        WatchCommand::Issue(args) => issue(&client, output, args),
+        WatchCommand::Ready(args) => ready(&client, view, &args),
+        WatchCommand::Issue(args) => issue(&client, view, args),
     }
 }
 
-fn ready(client: &Client, output: Output, args: &WatchReadyArgs) -> Result<()> {
-    let mut view = WatchedView::new(client, output)?;
+fn ready(client: &Client, mut view: WatchedView, args: &WatchReadyArgs) -> Result<()> {
     let mut is_first = true;
     loop {
         let queue = client.call(&args.op)?;
-        if !view.show(&queue)? {
+        if !view.show(&queue, |window| window.show_queue(&queue))? {
             return Ok(());
         }
         match args.until {
-            Some(UntilReady::Some) if !queue.is_empty() => return Ok(()),
-            Some(UntilReady::Changed) if !is_first && view.has_changed => return Ok(()),
+            Some(UntilReady::Some) if !queue.is_empty() => return view.end(&queue),
+            Some(UntilReady::Changed) if !is_first && view.has_changed => return view.end(&queue),
             _ => {}
         }
         is_first = false;
@@ -106,19 +107,18 @@ fn ready(client: &Client, output: Output, args: &WatchReadyArgs) -> Result<()> {
     }
 }
 
-fn issue(client: &Client, output: Output, args: WatchIssueArgs) -> Result<()> {
-    let mut view = WatchedView::new(client, output)?;
+fn issue(client: &Client, mut view: WatchedView, args: WatchIssueArgs) -> Result<()> {
     let mut id = args.id;
     let mut is_first = true;
     loop {
         let detail = match client.call(&Show { id: id.clone() }) {
-            Err(e) if e.code == Code::NotFound && !is_first => return deleted(&view, &id.to_string(), args.until),
+            Err(e) if e.code == Code::NotFound && !is_first => return deleted(view, &id.to_string(), args.until),
             shown => shown?,
         };
         // Use the full id: a prefix may match another issue later.
         id = (&detail.issue.id).into();
         let status = detail.issue.status;
-        if !view.show(&ShownIssue { detail, created_by: None })? {
+        if !view.show(&detail, |window| window.show_issue(detail.clone()))? {
             return Ok(());
         }
         let is_over = args.until.is_some_and(|until| match until {
@@ -128,7 +128,7 @@ fn issue(client: &Client, output: Output, args: WatchIssueArgs) -> Result<()> {
             UntilIssue::Changed => !is_first && view.has_changed,
         });
         if is_over {
-            return Ok(());
+            return view.end(&ShownIssue { detail, created_by: None });
         }
         is_first = false;
         view.wait()?;
@@ -136,30 +136,32 @@ fn issue(client: &Client, output: Output, args: WatchIssueArgs) -> Result<()> {
 }
 
 /// Ends the watch of a deleted issue; an error if the caller waits for a status.
-fn deleted(view: &WatchedView, id: &str, until: Option<UntilIssue>) -> Result<()> {
+fn deleted(view: WatchedView, id: &str, until: Option<UntilIssue>) -> Result<()> {
+    let (output, has_window) = (view.output, view.window.is_some());
+    drop(view);
     if until.is_some_and(|until| until != UntilIssue::Changed) {
         return Err(Error::not_found("issue", id).hint("it was deleted while it was watched; pn undo brings it back"));
     }
-    if view.terminal.is_none() {
-        return view.output.line(&json::to_line(&json!({"status": "deleted", "id": id}))?);
+    if !has_window {
+        return output.line(&json::to_line(&json!({"status": "deleted", "id": id}))?);
     }
-    view.output.note(&format!("{id} was deleted"));
+    output.note(&format!("{id} was deleted"));
     Ok(())
 }
 
-/// A view that is printed whenever it changes.
+/// A view that is shown again whenever it changes.
 struct WatchedView {
     output: Output,
     news: Receiver<Result<()>>,
     /// The last answer, as JSON.
     last: Option<String>,
     has_changed: bool,
-    /// Redraws in place, if standard output is a terminal for people.
-    terminal: Option<InPlaceDisplay>,
+    /// Draws it, if standard output is a terminal for people.
+    window: Option<WatchWindow>,
 }
 
 impl WatchedView {
-    fn new(client: &Client, output: Output) -> Result<Self> {
+    fn new(client: &Client, output: Output, window: Option<WatchWindow>) -> Result<Self> {
         // Follow from before the first query, so that no change in between is missed.
         let end = client.call(&event::List { limit: Some(0), ..event::List::default() })?.end;
         let mut following = client.follow(&event::List::default(), end)?;
@@ -173,107 +175,42 @@ impl WatchedView {
                 }
             }
         });
-        let terminal = (output.is_human() && output.can_draw()).then(InPlaceDisplay::default);
-        Ok(Self { output, news, last: None, has_changed: false, terminal })
+        Ok(Self { output, news, last: None, has_changed: false, window })
     }
 
-    /// Prints an answer if it has changed. Returns false if the reader closed the pipe.
-    fn show<T: Serialize + Render>(&mut self, what: &T) -> Result<bool> {
-        let line = json::to_line(what)?;
+    /// Draws or prints an answer if it has changed. Returns false if the reader closed the pipe.
+    fn show<T: Serialize>(&mut self, answer: &T, draw: impl FnOnce(&mut WatchWindow) -> Result<()>) -> Result<bool> {
+        let line = json::to_line(answer)?;
         self.has_changed = self.last.as_ref() != Some(&line);
-        let Some(terminal) = &mut self.terminal else {
-            let is_new = self.has_changed;
-            let text = format!("{line}\n");
-            self.last = Some(line);
-            return if is_new { self.output.try_raw(text.as_bytes()) } else { Ok(true) };
+        if !self.has_changed {
+            return Ok(true);
+        }
+        let is_open = match &mut self.window {
+            Some(window) => draw(window).map(|()| true),
+            None => self.output.try_raw(format!("{line}\n").as_bytes()),
         };
         self.last = Some(line);
-        let mut screen = Screen::new(self.output.has_colours());
-        what.render(&mut screen);
-        let text = String::from_utf8_lossy(screen.as_bytes());
-        let drawn = terminal.draw(if text.is_empty() { "nothing\n" } else { &text }, size());
-        self.output.try_raw(drawn.as_bytes())
+        is_open
     }
 
-    /// Waits for an event or a new terminal size.
-    fn wait(&self) -> Result<()> {
+    /// Gives the terminal back and leaves the last answer on it.
+    fn end<T: Serialize + Render>(self, answer: &T) -> Result<()> {
+        let Self { output, window, .. } = self;
+        if window.is_none() {
+            return Ok(());
+        }
+        drop(window);
+        output.answer(answer)
+    }
+
+    /// Waits for an event.
+    fn wait(&mut self) -> Result<()> {
         loop {
-            match self.news.recv_timeout(RESIZE_POLL) {
+            match self.news.recv_timeout(REDRAW) {
                 Ok(news) => return news,
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("nobody follows the log any more")),
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.terminal.as_ref().is_some_and(|terminal| terminal.size != Some(size())) {
-                        return Ok(());
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => self.window.as_mut().map_or(Ok(()), WatchWindow::redraw)?,
             }
         }
-    }
-}
-
-/// Lines and columns of a terminal.
-type ScreenSize = (usize, usize);
-
-fn size() -> ScreenSize {
-    match tcgetwinsize(io::stdout()) {
-        Ok(Winsize { ws_row: rows @ 1.., ws_col: columns @ 1.., .. }) => (rows.into(), columns.into()),
-        _ => (24, 80),
-    }
-}
-
-/// Redraws text in place on a terminal.
-#[derive(Debug, Default)]
-struct InPlaceDisplay {
-    lines: usize,
-    size: Option<ScreenSize>,
-    text: String,
-}
-
-impl InPlaceDisplay {
-    /// Returns what draws `text` over the previous text, as far as the terminal has lines; empty if nothing has changed.
-    fn draw(&mut self, text: &str, size: ScreenSize) -> String {
-        let same_size = self.size == Some(size);
-        if same_size && self.text == text {
-            return String::new();
-        }
-        let room = size.0.saturating_sub(1).max(1);
-        let all = text.lines().count();
-        let shown = if all > room { room - 1 } else { all };
-        // Turn off line wrap: long lines end at the margin.
-        let mut drawn = "\u{1b}[?7l".to_owned();
-        match (self.lines, same_size) {
-            (0, _) => {}
-            // After a resize the position of the old lines is unknown.
-            (_, false) => drawn.push_str("\u{1b}[H\u{1b}[2J"),
-            (lines, true) => drawn.push_str(&format!("\u{1b}[{lines}F")),
-        }
-        for line in text.lines().take(shown) {
-            drawn.push_str(&format!("{line}\u{1b}[K\n"));
-        }
-        if all > shown {
-            drawn.push_str(&format!("… and {} more lines\u{1b}[K\n", all - shown));
-        }
-        drawn.push_str("\u{1b}[J\u{1b}[?7h");
-        *self = Self { lines: all.min(room), size: Some(size), text: text.to_owned() };
-        drawn
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_view_replaces_the_previous_one_and_fits_the_terminal() {
-        let mut terminal = InPlaceDisplay::default();
-        assert_eq!(terminal.draw("a\nb\n", (5, 80)), "\u{1b}[?7la\u{1b}[K\nb\u{1b}[K\n\u{1b}[J\u{1b}[?7h");
-        assert_eq!(terminal.draw("a\nb\n", (5, 80)), "", "nothing has changed");
-        assert!(terminal.draw("c\n", (5, 80)).starts_with("\u{1b}[?7l\u{1b}[2Fc\u{1b}[K\n"));
-        let long = terminal.draw(&"x\n".repeat(50), (5, 80));
-        assert!(long.starts_with("\u{1b}[?7l\u{1b}[1Fx"), "{long:?}");
-        assert_eq!((long.matches('\n').count(), long.contains("… and 47 more lines")), (4, true), "{long:?}");
-        assert!(terminal.draw("d\n", (5, 80)).contains("\u{1b}[4Fd"));
-        assert!(terminal.draw("d\n", (9, 20)).contains("\u{1b}[H\u{1b}[2Jd"), "another size is a new beginning");
-        assert!(terminal.draw("e\nf\n", (1, 1)).matches('\n').count() == 1);
     }
 }

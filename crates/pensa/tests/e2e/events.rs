@@ -252,18 +252,25 @@ fn the_queue_is_watched(pn: &Sandbox) {
 }
 
 #[test]
-fn watch_redraws_the_terminal_in_place_and_leaves_it_unchanged() {
+fn watch_draws_on_a_screen_of_its_own_and_leaves_the_last_answer_behind() {
     let pn = crate::sandbox();
     let id = task(&pn, "watched");
-    let terminal = Terminal::run(&pn, "env", &["TERM=xterm", "NO_COLOR=1", crate::PN, "watch", "issue", &id]);
+    let watch = ["TERM=xterm", "NO_COLOR=1", crate::PN, "watch", "issue", &id];
+    let terminal = Terminal::run(&pn, "env", &[&watch[..], &["--until", "closed"]].concat());
     terminal.until("watched");
-    pn.pn(["update", &id, "--title", "renamed"]).ok();
-    terminal.until("renamed");
-    pn.pn(["delete", &id]).ok();
-    terminal.until("was deleted");
+    pn.pn(["update", &id, "--title", "RENAMED"]).ok();
+    terminal.until("RENAMED");
+    pn.pn(["close", &id]).ok();
     let (shown, status) = terminal.end();
     assert_eq!(status.code(), Some(0));
-    assert!(shown.contains("\u{1b}[?7l\u{1b}[") && shown.matches("\u{1b}[?7h").count() == 2, "{shown:?}");
+    let (_, after) = shown.split_once("\u{1b}[?1049l").unwrap_or_else(|| panic!("the screen is not left: {shown:?}"));
+    assert!(shown.contains("\u{1b}[?1049h") && after.contains("RENAMED") && after.contains("closed"), "{shown:?}");
+
+    let terminal = Terminal::run(&pn, "env", &watch);
+    terminal.until("RENAMED");
+    pn.pn(["delete", &id]).ok();
+    terminal.until("was deleted");
+    assert_eq!(terminal.end().1.code(), Some(0));
 }
 
 const SUBSCRIBERS: usize = 100;

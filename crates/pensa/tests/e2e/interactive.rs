@@ -8,10 +8,8 @@ use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use pensa_testkit::{Sandbox, eventually, reap};
-use rustix::fs::{Mode, OFlags};
+use pensa_testkit::{Pty, Sandbox, eventually, reap};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 use serde_json::{Value, json};
 
@@ -34,17 +32,12 @@ impl Terminal {
     }
 
     pub(crate) fn run(pn: &Sandbox, program: &str, args: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
-        grantpt(&master).expect("granted");
-        unlockpt(&master).expect("unlocked");
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let line = rustix::fs::open(ptsname(&master, Vec::new()).expect("a name"), flags, Mode::empty()).expect("open");
-        tcsetwinsize(&master, size(33, 77)).expect("a size");
+        let pty = Pty::open(33, 77).expect("a terminal");
         let mut command = pn.command("setsid");
         command.args(["--ctty", "--wait", program]).args(args).env("PN", crate::PN);
-        let end = || line.try_clone().expect("another");
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().expect("setsid of util-linux");
-        let (keys, shown) = (File::from(master), Arc::new(Mutex::new(Vec::new())));
+        let child = pty.spawn(&mut command).expect("setsid of util-linux");
+        let Pty { keys, line } = pty;
+        let shown = Arc::new(Mutex::new(Vec::new()));
         let (mut screen, seen) = (keys.try_clone().expect("another"), shown.clone());
         thread::spawn(move || {
             let mut buffer = [0; 4096];

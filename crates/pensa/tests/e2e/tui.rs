@@ -219,6 +219,23 @@ fn the_terminal_is_given_back_after_signals() {
 }
 
 #[test]
+fn the_queue_is_watched_without_keys_and_the_terminal_given_back() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let pn = Sandbox::with_store(crate::PN);
+        let tui = TuiWindow::of(&pn, None, "sh -c 'echo $$ >pid; exec \"$PN\" watch ready'");
+        tui.until("nothing is ready");
+        tui.type_text("q?");
+        task(&pn, "just made");
+        let shown = tui.until("just made");
+        assert!(shown.contains("1 issue is ready") && !shown.contains("q?"), "{shown}");
+        let pid = fs::read_to_string(pn.project().join("pid")).expect("written");
+        pn.tool(pn.command("kill").args([&format!("-{signal}"), pid.trim()]));
+        let left = tui.is_over(code);
+        assert!(!left.contains("just made"), "{left}");
+    }
+}
+
+#[test]
 fn a_new_user_sees_the_guide_once_and_help_lists_every_key() {
     let pn = Sandbox::with_store(crate::PN);
     let tui = TuiWindow::of(&pn, None, "\"$PN\" tui; \"$PN\" tui");
