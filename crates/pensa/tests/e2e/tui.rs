@@ -100,7 +100,8 @@ fn moves_edits_and_takes_back(pn: &Sandbox, daemon: Option<&Daemon>) {
     tui.until("Edit");
     tui.type_text(" form");
     tui.keys(&["Enter"]);
-    tui.until("Fix the login form");
+    // The form shows the new title before it is stored.
+    tui.until("changed pn-");
     assert_eq!(show(pn, &id)["title"], "Fix the login form");
     tui.keys(&["d"]);
     tui.until("why, or how");
