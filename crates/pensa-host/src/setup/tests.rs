@@ -247,7 +247,7 @@ fn the_plugin_has_what_a_set_up_writes() {
     assert_eq!(json(".claude-plugin/plugin.json")["version"], pensa_core::VERSION);
     assert_eq!(json(".claude-plugin/marketplace.json")["plugins"][0]["name"], "pensa");
     assert_eq!(json("plugin.json")["hooks"], "./hooks/hooks.json");
-    let written: BTreeMap<&str, String> =
+    let written: BTreeMap<String, String> =
         Place::empty().setup().print(&agents(&["claude"])).expect("texts").into_iter().collect();
     let settings: serde_json::Value = serde_json::from_str(&written[".claude/settings.json"]).expect("JSON");
     assert_eq!(json("hooks/hooks.json"), settings);
