@@ -10,8 +10,10 @@ use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::learning::Recall;
 use pensa_core::ops::work::Current;
 use pensa_core::prime::{Budget, DEFAULT_TOKENS, Prime};
+use pensa_host::domains;
 use pensa_host::setup::AgentSoftware;
 
+use super::profile;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -30,6 +32,9 @@ pub(crate) struct PrimeArgs {
     /// The agent's software: claude, codex, cursor …; pn setup lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Also what is known of a domain: backend, frontend, testing …; pn profile generate describes them
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Option<String>,
     /// At most so many tokens, at four bytes each [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u32>,
@@ -37,13 +42,20 @@ pub(crate) struct PrimeArgs {
 
 pub(super) fn run(options: &GlobalOptions, output: Output, args: &PrimeArgs) -> Result<()> {
     args.agent.as_deref().map(AgentSoftware::find).transpose()?;
-    let prime = prime(&connect::client(options)?, &connect::cwd()?, args.max_tokens)?;
+    let (client, dir) = (connect::client(options)?, connect::cwd()?);
+    let Some(domain) = &args.domain else { return output.answer(&prime(&client, &dir, args.max_tokens)?) };
+    let text = profile::domain_file(options, domain)?;
+    let budget = Budget::new(args.max_tokens)?.for_domain();
+    let prime = within(&client, &dir, budget)?.with_domain(budget, domains::lines(&text))?;
     output.answer(&prime)
 }
 
 /// Usage and state for the actor of a client.
 pub(super) fn prime(client: &Client, dir: &Path, max_tokens: Option<u32>) -> Result<Prime> {
-    let budget = Budget::new(max_tokens)?;
+    within(client, dir, Budget::new(max_tokens)?)
+}
+
+fn within(client: &Client, dir: &Path, budget: Budget) -> Result<Prime> {
     let brief = Brief { max_tokens: Some(budget.state()), who: Some(client.actor()), ..Brief::default() };
     Prime::new(budget, client.call(&brief)?, &about_changed_files(client, dir)?)
 }
