@@ -161,6 +161,13 @@ fn default_root(tool: TranscriptTool) -> Result<PathBuf> {
     })
 }
 
+/// The transcript of a session whose software does not tell its hooks where it is.
+pub(crate) fn untold_transcript(tool: TranscriptTool, session: &str) -> Option<PathBuf> {
+    let is_name = !session.is_empty() && !session.starts_with('.') && !session.contains('/');
+    let root = default_root(tool).ok().filter(|_| tool == TranscriptTool::Copilot && is_name)?;
+    Some(root.join(session).join("events.jsonl")).filter(|path| path.is_file())
+}
+
 /// Imports transcripts; with a project only those that took place in it.
 fn import_found(client: &Client, found: &[Transcript], project: Option<&Path>) -> Result<TranscriptReport> {
     let mut report = TranscriptReport::default();
