@@ -11,6 +11,8 @@ use crate::{git, run_with};
 
 /// The most bytes of names that are read from git at once.
 const MAX_BYTES: u64 = 32 << 20;
+/// The most files of one commit; a commit with more is an import rather than somebody's work on them.
+const MAX_COMMIT_FILES: usize = 1_000;
 /// What a commit begins with in the output of `git log`. A file of such a name poses as a commit, but whoever adds that
 /// file can as well commit under any name.
 const COMMIT_MARK: &str = "\u{1}commit ";
@@ -49,8 +51,8 @@ pub fn recent_commits(dir: &Path, limit: usize) -> Vec<CommitSummary> {
         if let Some(author) = part.strip_prefix(COMMIT_MARK).filter(|author| is_readable(author)) {
             let subject = parts.next().unwrap_or_default().into_owned();
             commits.push(CommitSummary { author: author.to_owned(), subject, files: BTreeSet::new() });
-        } else if let Some(commit) = commits.last_mut().filter(|_| is_readable(part)) {
-            commit.files.insert(part.to_owned());
+        } else if let Some(commit) = commits.last_mut().filter(|commit| commit.files.len() < MAX_COMMIT_FILES) {
+            commit.files.extend(Some(part.to_owned()).filter(|part| is_readable(part)));
         }
     }
     commits

@@ -228,7 +228,8 @@ fn of_cargo(text: &str, dir: &str, has: &dyn Fn(&str) -> bool) -> Vec<String> {
         return Vec::new();
     }
     let test = if has(".config/nextest.toml") { "cargo nextest run" } else { "cargo test" };
-    ["cargo build", test, "cargo clippy", "cargo fmt --check"].map(str::to_owned).to_vec()
+    let own = (dir.is_empty() && has("xtask/Cargo.toml") && has(".cargo/config.toml")).then_some("cargo xtask");
+    ["cargo build", test, "cargo clippy", "cargo fmt --check"].into_iter().chain(own).map(str::to_owned).collect()
 }
 
 fn of_python(text: &str) -> Vec<String> {
@@ -310,6 +311,7 @@ mod tests {
         assert_eq!(frameworks("pyproject.toml", python), ["Django", "pytest"]);
         assert_eq!(frameworks("go.mod", "require github.com/spf13/cobra v1.8.0\n"), ["Cobra"]);
         assert_eq!(commands("Cargo.toml", cargo, &[".config/nextest.toml"])[1], "cargo nextest run");
+        assert_eq!(commands("Cargo.toml", cargo, &["xtask/Cargo.toml", ".cargo/config.toml"])[4], "cargo xtask");
         assert_eq!(commands("crates/a/Cargo.toml", "[package]\n", &["Cargo.lock"]), Vec::<String>::new());
         assert!(frameworks("Cargo.toml", "[[[").is_empty());
     }

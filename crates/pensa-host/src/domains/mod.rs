@@ -134,7 +134,7 @@ impl DomainSurvey {
             ("Frameworks", frameworks.into_iter().collect()),
             ("Commands", commands),
             ("Conventions", conventions.map(|(_, text)| text.clone()).collect()),
-            ("Who to ask, by recent commits", most(&facts.authors, MAX_OWNERS)),
+            ("Who to ask, by recent commits", sorted(most(&facts.authors, MAX_OWNERS))),
             ("Skills", skills.to_vec()),
         ];
         let mut body = format!(
@@ -177,15 +177,19 @@ impl DomainFacts {
         let dirs = self.dirs.iter().filter(|(dir, _)| is_shown(dir) && text::printable_line(dir) == **dir);
         let dirs: BTreeMap<&str, usize> =
             dirs.map(|(dir, count)| (if dir.is_empty() { "." } else { dir }, *count)).collect();
-        most(&dirs, MAX_DIRS).into_iter().map(|dir| format!("`{dir}`")).collect()
+        sorted(most(&dirs, MAX_DIRS)).into_iter().map(|dir| format!("`{dir}`")).collect()
     }
 }
 
-/// The names with the highest counts, in the order of names, so that the text changes seldom.
+/// The names with the highest counts, the highest first.
 fn most<N: AsRef<str> + Ord>(counts: &BTreeMap<N, usize>, limit: usize) -> Vec<String> {
     let mut all: Vec<(&N, &usize)> = counts.iter().collect();
     all.sort_by(|(name, count), (other, than)| than.cmp(count).then(name.cmp(other)));
-    let mut names: Vec<String> = all.into_iter().take(limit).map(|(name, _)| name.as_ref().to_owned()).collect();
+    all.into_iter().take(limit).map(|(name, _)| name.as_ref().to_owned()).collect()
+}
+
+/// In the order of names, so that the text changes only when others are among them.
+fn sorted(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names
 }
