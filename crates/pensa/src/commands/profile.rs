@@ -1,6 +1,8 @@
 //! `pn profile`: describes the domains of a repository for agents, in files that travel with git. `pensa_host::domains` looks
 //! at the repository, `pensa_host::setup` writes the files.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 use pensa_client::Client;
 use pensa_core::learning::Learning;
@@ -24,22 +26,23 @@ const MAX_LEARNINGS: u32 = 2_000;
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ProfileCommand {
-    Generate(GenerateArgs),
-    List(ListArgs),
+    Generate(ProfileGenerateArgs),
+    List(ProfileListArgs),
 }
 
 /// Describe the domains of this repository in .pensa/agents, for agents that work on one
 ///
-/// Looks at the files that git tracks, their history, the learnings and the skills, and writes one file for each domain found:
-/// frontend, backend, testing, database, devops, docs. Each has a section between marks, which is written anew now and after
-/// every pn sync; what you write above or below it stays. Commit the files: they travel with git.
+/// Looks at the files that git tracks, their history, the learnings and the skills, and writes a
+/// file for each domain: frontend, backend, testing, database, devops, docs. Each has a section
+/// between marks, which is written anew now and after every pn sync. What you write above or below
+/// it stays. Commit the files: they travel with git.
 ///
 ///   pn profile generate              describe what is found, and renew all files
 ///   pn profile generate billing      also a domain of your own: directories and learnings of that name
 ///   pn prime --domain backend        what an agent on the backend reads at its start
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct GenerateArgs {
+pub(crate) struct ProfileGenerateArgs {
     /// Only these domains
     #[arg(value_name = "DOMAIN")]
     domains: Vec<String>,
@@ -53,41 +56,29 @@ pub(crate) struct GenerateArgs {
 
 /// List the domains that are described
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {}
+pub(crate) struct ProfileListArgs {}
 
 pub(super) fn run(options: &GlobalOptions, output: Output, command: ProfileCommand) -> Result<()> {
     match command {
         ProfileCommand::Generate(args) => generate(options, output, &args),
-        ProfileCommand::List(ListArgs {}) => output.answer(&DescribedDomains::of(&store(options)?)),
+        ProfileCommand::List(ProfileListArgs {}) => output.answer(&DescribedDomains::of(&store(options)?)),
     }
 }
 
-fn generate(options: &GlobalOptions, output: Output, args: &GenerateArgs) -> Result<()> {
+fn generate(options: &GlobalOptions, output: Output, args: &ProfileGenerateArgs) -> Result<()> {
     let store = store(options)?;
-    let named: Vec<String> =
-        args.domains.iter().map(|name| checked_name(name).map(str::to_owned)).collect::<Result<_>>()?;
-    let profile =
-        Profiles { client: &connect::client(options)?, store: &store, force: args.force, dry_run: args.dry_run };
-    let report = profile.write(
-        |survey, skills| {
-            if !named.is_empty() {
-                return named.clone();
-            }
-            let mapped =
-                skills.keys().filter_map(|name| checked_name(name).ok()).filter(|name| domains::is_known(name));
-            let mut all: Vec<String> =
-                survey.names().chain(mapped).map(str::to_owned).chain(files_in(store.root())).collect();
-            all.sort();
-            all.dedup();
-            all
-        },
-        &named,
-    )?;
-    if report.files.is_empty() {
+    let named = args.domains.iter().map(|name| checked_name(name).map(str::to_owned));
+    let mut names: Vec<String> = named.collect::<Result<_>>()?;
+    let mut writer = DomainWriter::new(&connect::client(options)?, &store, &names)?;
+    (writer.setup.force, writer.setup.dry_run) = (args.force, args.dry_run);
+    if names.is_empty() {
+        names = writer.found_domains(&store);
+    }
+    if names.is_empty() {
         return Err(Error::new(Code::NotFound, "git tracks no files here that belong to a domain")
             .hint("git add the code first, or name a domain: pn profile generate backend"));
     }
-    finish(output, report)
+    finish(output, writer.write(&names)?)
 }
 
 /// Renews the sections that are there, after a sync. Nothing else is written, and a failure is only a warning.
@@ -99,8 +90,7 @@ pub(super) fn renew(options: &GlobalOptions, output: Output, client: &Client) {
     if names.is_empty() {
         return;
     }
-    let profile = Profiles { client, store: &store, force: false, dry_run: false };
-    match profile.write(|_, _| names.clone(), &names) {
+    match DomainWriter::new(client, &store, &names).and_then(|writer| writer.write(&names)) {
         Ok(report) => {
             for (path, error) in report.files.iter().filter_map(|file| Some((&file.path, file.error.as_ref()?))) {
                 output.warning(&format!("{path} is old: {}", error.message));
@@ -131,36 +121,47 @@ fn store(options: &GlobalOptions) -> Result<StoreDir> {
 }
 
 /// Writes the files of domains.
-struct Profiles<'c> {
-    client: &'c Client,
-    store: &'c StoreDir,
-    force: bool,
-    dry_run: bool,
+struct DomainWriter {
+    survey: DomainSurvey,
+    skills: Mappings,
+    learnings: Vec<Learning>,
+    setup: Setup,
 }
 
-impl Profiles<'_> {
-    /// Describes the domains that are chosen. `custom` are names that the survey should look for, beside those with files.
-    fn write(
-        &self,
-        choose: impl Fn(&DomainSurvey, &Mappings) -> Vec<String>,
-        custom: &[String],
-    ) -> Result<SetupReport> {
-        let custom = [custom, &files_in(self.store.root())].concat();
-        let survey = DomainSurvey::of(self.store.project_dir(), &custom)?;
-        let skills = self.client.call(&skill::List {})?.mappings;
+impl DomainWriter {
+    /// `named` are domains that are looked for beside the usual ones.
+    fn new(client: &Client, store: &StoreDir, named: &[String]) -> Result<Self> {
         let newest = learning::List { limit: Some(MAX_LEARNINGS), ..learning::List::default() };
-        let learnings: Vec<Learning> = self.client.call(&newest)?.into_iter().map(|detail| detail.learning).collect();
-        let of_domain = |name: &str| -> Vec<String> {
-            let mapped = skills.iter().filter(|(file, _)| checked_name(file).is_ok_and(|file| file == name));
-            mapped.flat_map(|(_, skills)| skills.iter().cloned()).collect()
-        };
-        let path = |name: &str| format!("{STORE_DIR}/{DOMAINS_DIR}/{name}.md");
-        let section = |name: &String| (path(name), survey.describe(name, &of_domain(name), &learnings));
-        let sections = choose(&survey, &skills).iter().map(section).collect();
-        let mut setup = Setup::new(self.store.project_dir(), SetupScope::Project)?;
-        (setup.force, setup.dry_run) = (self.force, self.dry_run);
-        setup.add_sections(sections)
+        Ok(Self {
+            survey: DomainSurvey::of(store.project_dir(), &[named, &files_in(store.root())].concat())?,
+            skills: client.call(&skill::List {})?.mappings,
+            learnings: client.call(&newest)?.into_iter().map(|detail| detail.learning).collect(),
+            setup: Setup::new(store.project_dir(), SetupScope::Project)?,
+        })
     }
+
+    /// The domains with files or skills, and those that are described already.
+    fn found_domains(&self, store: &StoreDir) -> Vec<String> {
+        let mapped = self.skills.keys().filter_map(|file| checked_name(file).ok());
+        let mapped = mapped.filter(|name| domains::is_known(name));
+        let all = self.survey.names().chain(mapped).map(str::to_owned).chain(files_in(store.root()));
+        all.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    fn write(&self, names: &[String]) -> Result<SetupReport> {
+        let sections = names.iter().map(|name| {
+            let is_its = |file: &str| checked_name(file).is_ok_and(|file| file == name);
+            let mapped = self.skills.iter().filter(|(file, _)| is_its(file));
+            let skills: Vec<String> = mapped.flat_map(|(_, skills)| skills.iter().cloned()).collect();
+            (path(name), self.survey.describe(name, &skills, &self.learnings))
+        });
+        self.setup.add_sections(sections.collect())
+    }
+}
+
+/// The file of a domain, as the user knows it.
+fn path(name: &str) -> String {
+    format!("{STORE_DIR}/{DOMAINS_DIR}/{name}.md")
 }
 
 /// The domains that have a file.
@@ -177,7 +178,7 @@ struct DescribedDomain {
 
 impl DescribedDomains {
     fn of(store: &StoreDir) -> Self {
-        let domain = |name: String| DescribedDomain { path: format!("{STORE_DIR}/{DOMAINS_DIR}/{name}.md"), name };
+        let domain = |name: String| DescribedDomain { path: path(&name), name };
         Self { domains: files_in(store.root()).into_iter().map(domain).collect() }
     }
 }

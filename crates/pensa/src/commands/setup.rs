@@ -267,6 +267,10 @@ impl Render for SetupReport {
                 (None, None) => shown_state(file),
             };
             let agents = match file.agents.as_slice() {
+                [] => {
+                    screen.plain(&format!("{what:<8} {}", file.path)).end();
+                    continue;
+                }
                 few if few.len() <= MAX_NAMED => few.join(", "),
                 many => format!("{} agents", many.len()),
             };

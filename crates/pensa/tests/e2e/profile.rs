@@ -6,13 +6,6 @@ use std::os::unix::fs::symlink;
 use pensa_testkit::Sandbox;
 use serde_json::Value;
 
-use crate::in_both_modes;
-
-in_both_modes! {
-    domains_are_described_with_skills_and_learnings,
-    a_sync_renews_what_is_described_and_nothing_else,
-}
-
 /// A repository with a backend in Rust and tests.
 fn with_code(pn: &Sandbox) {
     pn.git_init();
@@ -40,7 +33,9 @@ fn actions(report: &Value) -> Vec<String> {
     report["files"].as_array().expect("files").iter().map(shown).collect()
 }
 
-fn domains_are_described_with_skills_and_learnings(pn: &Sandbox) {
+#[test]
+fn domains_are_described_with_skills_and_learnings() {
+    let pn = &crate::sandbox();
     with_code(pn);
     pn.pn(["skill", "set", "backend.md", "rust-style"]).ok();
     pn.pn(["skill", "set", "frontend", "design"]).ok();
@@ -81,6 +76,13 @@ fn domains_are_described_with_skills_and_learnings(pn: &Sandbox) {
     assert!(file(pn, "backend").contains("cargo mine"));
     pn.pn(["profile", "generate", "--force"]).ok();
     assert!(!file(pn, "backend").contains("cargo mine"));
+
+    // A daemon has the learnings and skills, this directory the code.
+    let daemon = pn.daemon();
+    let described = file(pn, "backend");
+    fs::remove_file(&path).expect("deleted");
+    pn.pn(["profile", "generate", "backend"]).env("PN_DAEMON", &daemon.url).ok();
+    assert!(described.contains(file(pn, "backend").trim_end()), "{described}");
     let error = pn.pn(["prime", "--domain", "bakcend"]).fails("not_found");
     assert_eq!(error["hint"], "did you mean backend?");
     pn.pn(["prime", "--domain", "../config"]).fails("invalid_input");
@@ -107,14 +109,17 @@ fn nothing_is_described_outside_git_and_through_links() {
     let outside = pn.path("outside");
     fs::create_dir(&outside).expect("made");
     symlink(&outside, pn.store().join("agents")).expect("a link");
-    pn.pn(["profile", "generate", "backend"]).answer().error();
+    let refused = pn.pn(["profile", "generate", "backend"]).answer();
+    assert!(refused.code == Some(1) && refused.stderr.contains("leads out of the repository"), "{refused:?}");
     assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
     pn.pn(["prime", "--domain", "backend"]).fails("invalid_input");
     let bare = Sandbox::bare(crate::PN);
     bare.pn(["profile", "generate"]).fails("no_store");
 }
 
-fn a_sync_renews_what_is_described_and_nothing_else(pn: &Sandbox) {
+#[test]
+fn a_sync_renews_what_is_described_and_nothing_else() {
+    let pn = &crate::sandbox();
     with_code(pn);
     let there = crate::sandbox();
     let daemon = there.daemon();
