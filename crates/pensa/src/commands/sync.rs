@@ -313,7 +313,7 @@ impl SyncLoop {
 }
 
 /// Whether a retry may succeed.
-fn is_transient(error: &Error) -> bool {
+pub(super) fn is_transient(error: &Error) -> bool {
     matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout | Code::Internal | Code::DiskFull)
 }
 
