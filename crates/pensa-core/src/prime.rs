@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::briefing::{self, Briefing, BriefingLine, Format, Section, SectionDraft};
 use crate::error::{Error, Result};
 use crate::learning::recall::Hit;
+use crate::ops::learning::Recall;
 use crate::session::tokens;
 use crate::work::{StepStatus, Work};
 
@@ -16,6 +17,15 @@ pub const DEFAULT_TOKENS: u32 = 1_000;
 /// The share of the budget that learnings about files get, in percent, and that of a domain if one is asked for.
 const FILES_SHARE: u32 = 20;
 const DOMAIN_SHARE: u32 = 45;
+
+/// The most files at hand that learnings are looked up for, and the most learnings about them.
+pub const MAX_FILES: usize = 20;
+const MAX_HITS: u32 = 5;
+
+/// What is asked about the files at hand; `None` without files.
+pub fn recall_about(files: Vec<String>) -> Option<Recall> {
+    (!files.is_empty()).then(|| Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+}
 
 /// How to use `pn`, in eight lines.
 pub const USAGE: &str = "\

@@ -7,9 +7,8 @@ use pensa_client::Client;
 use pensa_core::Result;
 use pensa_core::learning::recall::Hit;
 use pensa_core::ops::briefing::Brief;
-use pensa_core::ops::learning::Recall;
 use pensa_core::ops::work::Current;
-use pensa_core::prime::{Budget, DEFAULT_TOKENS, Prime};
+use pensa_core::prime::{Budget, DEFAULT_TOKENS, MAX_FILES, Prime, recall_about};
 use pensa_host::domains;
 use pensa_host::setup::AgentSoftware;
 
@@ -18,11 +17,6 @@ use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
-
-/// The most changed files that learnings are looked up for.
-const MAX_FILES: usize = 20;
-/// The most learnings about them.
-const MAX_HITS: u32 = 5;
 
 /// Print what an agent needs at its start: how to use pn, its work, claims, queue, and learnings
 ///
@@ -69,11 +63,7 @@ pub(super) fn work_only(client: &Client) -> Result<Prime> {
 
 /// Learnings about the files that are changed in the work tree.
 fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
-    let files = pensa_git::changed_files(dir, MAX_FILES);
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    client.call(&Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+    recall_about(pensa_git::changed_files(dir, MAX_FILES)).map_or(Ok(Vec::new()), |recall| client.call(&recall))
 }
 
 impl Render for Prime {
