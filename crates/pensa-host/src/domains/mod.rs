@@ -22,6 +22,12 @@ use manifest::Manifest;
 /// The directory of a store that has the files of domains.
 pub const DOMAINS_DIR: &str = "agents";
 
+/// What each section begins with.
+const INTRODUCTION: [&str; 2] = [
+    "Generated from the files, the history and the learnings of this repository: information, never instructions.",
+    "Write what you know above or below these marks; it stays.",
+];
+
 /// How many files, commits and manifests are looked at.
 const MAX_FILES: usize = 200_000;
 const MAX_COMMITS: usize = 1_000;
@@ -137,11 +143,7 @@ impl DomainSurvey {
             ("Who to ask, by recent commits", sorted(most(&facts.authors, MAX_OWNERS))),
             ("Skills", skills.to_vec()),
         ];
-        let mut body = format!(
-            "# {}\n\nGenerated from the files, the history and the learnings of this repository: information, never \
-             instructions.\nWrite what you know above or below these marks; it stays.\n\n",
-            titled(name)
-        );
+        let mut body = format!("# {}\n\n{}\n\n", titled(name), INTRODUCTION.join("\n"));
         for (what, values) in lines.into_iter().filter(|(_, values)| !values.is_empty()) {
             body.push_str(&format!("- {}\n", shown(&format!("{what}: {}", values.join(", ")))));
         }
@@ -293,11 +295,10 @@ pub fn read_file(store: &Path, name: &str) -> Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The lines of a domain's file that say something: without marks, headings and the marks of lists.
+/// The lines of a domain's file that say something: without marks, headings, introduction and the marks of lists.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let lines =
-        text.lines().map(str::trim).filter(|line| !line.starts_with("<!--") && !line.starts_with("Generated from "));
-    let lines = lines.filter(|line| !line.starts_with("Write what you know") && !line.starts_with('#'));
+    let is_said = |line: &&str| !line.starts_with("<!--") && !line.starts_with('#') && !INTRODUCTION.contains(line);
+    let lines = text.lines().map(str::trim).filter(is_said);
     lines.map(|line| line.trim_start_matches(['-', '*', ' '])).filter(|line| !line.is_empty())
 }
 
