@@ -8,13 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::briefing::{self, Briefing, BriefingLine, Format, Section, SectionDraft};
 use crate::error::{Error, Result};
 use crate::learning::recall::Hit;
+use crate::ops::learning::Recall;
 use crate::session::tokens;
 use crate::work::{StepStatus, Work};
 
 /// Default token budget.
 pub const DEFAULT_TOKENS: u32 = 1_000;
-/// The share of the budget that learnings about files get, in percent.
+/// The share of the budget that learnings about files get, in percent, and that of a domain if one is asked for.
 const FILES_SHARE: u32 = 20;
+const DOMAIN_SHARE: u32 = 45;
+
+/// The most files at hand that learnings are looked up for, and the most learnings about them.
+pub const MAX_FILES: usize = 20;
+const MAX_HITS: u32 = 5;
+
+/// What is asked about the files at hand; `None` without files.
+pub fn recall_about(files: Vec<String>) -> Option<Recall> {
+    (!files.is_empty()).then(|| Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+}
 
 /// How to use `pn`, in eight lines.
 pub const USAGE: &str = "\
@@ -71,6 +82,16 @@ impl Prime {
         Ok(all)
     }
 
+    /// Adds what is known of a domain, as much as its share of the budget holds.
+    pub fn with_domain<'l>(mut self, budget: Budget, lines: impl Iterator<Item = &'l str>) -> Result<Self> {
+        let lines: Vec<BriefingLine> =
+            lines.map(|line| BriefingLine { id: None, ..BriefingLine::new("", line) }).collect();
+        let draft = SectionDraft { name: "domain", title: "Known about the domain", first: lines.len(), lines };
+        let domain = briefing::assemble(&[draft], budget.domain().max(1), Format::Markdown)?;
+        self.state.sections.extend(domain.sections);
+        Ok(self)
+    }
+
     /// What an agent goes on with after its context was compacted: its work with the steps done so far, and its claims.
     pub fn work_only(work: Option<&Work>, state: Briefing) -> Self {
         const KEPT: [&str; 3] = ["work", "paused", "claims"];
@@ -89,10 +110,11 @@ impl Prime {
     }
 }
 
-/// A token budget, shared between usage, state and learnings about files.
+/// A token budget, shared between usage, state, learnings about files and a domain.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     left: u32,
+    has_domain: bool,
 }
 
 impl Budget {
@@ -102,15 +124,25 @@ impl Budget {
         // One byte separates usage and state; the estimate rounds up.
         let usage = u32::try_from(tokens::estimate(USAGE.len() + 1)).unwrap_or(u32::MAX);
         match max.checked_sub(usage).filter(|left| *left > 0) {
-            Some(left) => Ok(Self { left }),
+            Some(left) => Ok(Self { left, has_domain: false }),
             None => Err(Error::invalid(format!("a budget of {max} tokens is less than the usage of pn takes"))
                 .hint(format!("at least {}, or pn context for the state alone", usage + 1))),
         }
     }
 
+    /// The same budget, of which a domain gets a share.
+    pub fn for_domain(self) -> Self {
+        Self { has_domain: true, ..self }
+    }
+
     /// What is left for the state.
     pub fn state(self) -> u32 {
-        (self.left - self.files()).max(1)
+        self.left.saturating_sub(self.files() + self.domain()).max(1)
+    }
+
+    /// What is left for a domain.
+    fn domain(self) -> u32 {
+        if self.has_domain { self.left * DOMAIN_SHARE / 100 } else { 0 }
     }
 
     /// What is left for learnings about files.
@@ -149,5 +181,23 @@ mod tests {
             let text = Prime::new(budget, state, &[]).expect("fits").text();
             assert!(tokens::estimate(text.len()) <= u64::from(max), "{max}: {}", text.len());
         }
+    }
+
+    #[test]
+    fn a_domain_gets_its_share_of_the_budget() {
+        let budget = Budget::new(None).expect("enough").for_domain();
+        let long = "- where it is and how it is tested ".repeat(3);
+        let lines = std::iter::repeat_n(long.as_str(), 100);
+        let draft = SectionDraft {
+            name: "queue",
+            title: "Queue",
+            first: 5,
+            lines: (0..100).map(|at| BriefingLine::new(at, &long)).collect(),
+        };
+        let state = briefing::assemble(&[draft], budget.state(), Format::Markdown).expect("fits");
+        let text =
+            Prime::new(budget, state, &[]).and_then(|prime| prime.with_domain(budget, lines)).expect("fits").text();
+        assert!(tokens::estimate(text.len()) <= u64::from(DEFAULT_TOKENS), "{}", text.len());
+        assert!(text.contains("## Queue") && text.contains("## Known about the domain\n- - where it is"), "{text}");
     }
 }

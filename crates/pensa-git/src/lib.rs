@@ -15,6 +15,7 @@
 mod committed;
 mod dirs;
 pub mod files;
+mod history;
 mod mentions;
 mod objects;
 
@@ -34,6 +35,7 @@ use sha2::{Digest, Sha256};
 
 pub use committed::{DEFAULT_MAX_FILE, open_committed, read_committed};
 pub use dirs::{WorkTree, common_git_dir, without_dots};
+pub use history::{CommitSummary, recent_commits, tracked_files};
 pub use mentions::{Commit, mentions};
 pub use objects::Objects;
 
@@ -341,11 +343,11 @@ impl GitOutput {
 
 /// Runs git with a time limit.
 pub fn run(command: &mut Command) -> Result<GitOutput> {
-    run_with(command, Vec::new())
+    run_with(command, Vec::new(), u64::MAX)
 }
 
-/// Like [`run`], with input.
-fn run_with(command: &mut Command, input: Vec<u8>) -> Result<GitOutput> {
+/// Like [`run`], with input. Of a longer output than `max_bytes` only the beginning is read, and git ends early.
+fn run_with(command: &mut Command, input: Vec<u8>, max_bytes: u64) -> Result<GitOutput> {
     let failed = |e: std::io::Error| Error::internal(format!("cannot run git: {e}"));
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let piped = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -354,7 +356,7 @@ fn run_with(command: &mut Command, input: Vec<u8>) -> Result<GitOutput> {
         // If git stops reading early, its exit status says why.
         thread::spawn(move || drop(pipe.write_all(&input)));
     }
-    let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let (stdout, stderr) = (drain(child.stdout.take(), max_bytes), drain(child.stderr.take(), max_bytes));
     let deadline = Instant::now() + GIT_TIMEOUT;
     let rest = || deadline.saturating_duration_since(Instant::now());
     if let Ok(stdout) = stdout.recv_timeout(rest())
@@ -374,13 +376,13 @@ fn run_with(command: &mut Command, input: Vec<u8>) -> Result<GitOutput> {
     Err(Error::new(Code::Timeout, format!("git took longer than {} s", GIT_TIMEOUT.as_secs())))
 }
 
-/// Reads a pipe to its end on a thread, so that git never blocks on a full pipe.
-fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+/// Reads a pipe on a thread, so that git never blocks on a full pipe. Closing it early ends git.
+fn drain(pipe: Option<impl Read + Send + 'static>, max_bytes: u64) -> mpsc::Receiver<Vec<u8>> {
     let (done, all) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes);
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(max_bytes).read_to_end(&mut bytes);
         }
         let _ = done.send(bytes);
     });

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Start with [`RunningCommand`], which runs the command of a run or job, and [`supervised`], which finds it again from
-//! another process. [`hooks`] installs git hooks, [`setup`]
-//! sets agents up. Nothing here writes to a store.
+//! another process. [`hooks`] installs git hooks, [`setup`] sets agents up, [`domains`] describes a repository for them.
+//! Nothing here writes to a store.
 
+pub mod domains;
 mod exec;
 pub mod hooks;
 pub mod mux;

@@ -22,6 +22,7 @@ mod redaction;
 mod report;
 mod samples;
 mod server;
+mod software;
 mod sqlite_session;
 mod stream;
 mod team;
@@ -82,11 +83,12 @@ struct BenchGroup {
 }
 
 /// The groups with results in users' terms, and the groups that compare with a reference.
-const FEEL: [BenchGroup; 4] = [
+const FEEL: [BenchGroup; 5] = [
     BenchGroup { name: "team", rows: team::rows },
     BenchGroup { name: "embedded", rows: embedded::rows },
     BenchGroup { name: "triage", rows: triage::rows },
     BenchGroup { name: "tui", rows: tui::rows },
+    BenchGroup { name: "software", rows: software::rows },
 ];
 const COMPARED: [BenchGroup; 8] = [
     BenchGroup { name: "local", rows: local },

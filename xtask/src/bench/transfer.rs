@@ -212,7 +212,7 @@ fn remove(path: &Path) -> Result {
 }
 
 /// The most memory that a process ever had resident, looked at until it ends.
-fn peak_memory(command: &mut Command) -> Result<u64> {
+pub(super) fn peak_memory(command: &mut Command) -> Result<u64> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;

@@ -117,16 +117,21 @@ enum SetupContent {
     Section,
     Import,
     Owned(&'static str),
-    Json { new: &'static str, parts: Vec<JsonPart> },
+    Json {
+        new: &'static str,
+        parts: Vec<JsonPart>,
+    },
     TomlServer,
     AiderRead,
+    /// A section with a text of its own
+    Text(String),
 }
 
 /// A file with what belongs into it and for whom.
 #[derive(Debug)]
 struct PlannedFile {
     /// As the user knows it
-    path: &'static str,
+    path: String,
     /// Where links lead
     real: PathBuf,
     agents: Vec<&'static str>,
@@ -200,11 +205,33 @@ impl Setup {
     }
 
     /// The files of agents as they would be if there were none yet.
-    pub fn print(&self, agents: &[&'static AgentSoftware]) -> Result<Vec<(&'static str, String)>> {
+    pub fn print(&self, agents: &[&'static AgentSoftware]) -> Result<Vec<(String, String)>> {
         let (planned, _) = self.plan(agents);
         let profile = self.profile.unwrap_or(Profile::Standard);
         let shown = planned.into_iter().filter(|file| !file.content.is_left_out(profile));
         shown.map(|file| Ok((file.path, file.content.add(None, profile, false)?))).collect()
+    }
+
+    /// Adds a section with a text to each file, or renews it, by the same rules as [`Setup::add`].
+    pub fn add_sections(&self, sections: Vec<(String, String)>) -> Result<SetupReport> {
+        let _lock = if self.dry_run { None } else { Some(lock(&self.root)?) };
+        let mut report = SetupReport::default();
+        for (path, text) in sections {
+            let (state, done) = match self.resolve(&path) {
+                Ok(real) => {
+                    let content = SetupContent::Text(text);
+                    self.apply(
+                        &PlannedFile { path: path.clone(), real, agents: Vec::new(), content },
+                        FileTask::Add,
+                        None,
+                    )
+                }
+                Err(error) => (None, Err(error)),
+            };
+            let (action, error) = done.map_or_else(|error| (None, Some(error)), |action| (action, None));
+            report.files.push(FileReport { path, agents: Vec::new(), state, action, error });
+        }
+        Ok(report)
     }
 
     fn rows(&self, agent: &AgentSoftware) -> impl Iterator<Item = &'static (&'static str, SetupPart)> + use<> {
@@ -223,7 +250,7 @@ impl Setup {
         let kept = if task == FileTask::Remove { self.needed_by_others(agents) } else { BTreeSet::new() };
         let profile = self.profile.or_else(|| detect_profile(&planned));
         for file in planned {
-            if kept.contains(file.path)
+            if kept.contains(file.path.as_str())
                 || task != FileTask::Remove && file.content.is_left_out(profile.unwrap_or(Profile::Standard))
             {
                 continue;
@@ -235,7 +262,7 @@ impl Setup {
             };
             let is_absent = state == Some(PartState::Missing) && action.is_none() && error.is_none();
             if task != FileTask::Remove || !is_absent {
-                report.files.push(FileReport { path: file.path.to_owned(), agents: file.agents, state, action, error });
+                report.files.push(FileReport { path: file.path, agents: file.agents, state, action, error });
             }
         }
         let is_new = |name: &str| {
@@ -273,7 +300,7 @@ impl Setup {
             match self.resolve(path) {
                 // A link from CLAUDE.md to AGENTS.md needs no line that includes it.
                 Ok(real) if planned.iter().any(|file| file.real == real) => {}
-                Ok(real) => planned.push(PlannedFile { path, real, agents, content }),
+                Ok(real) => planned.push(PlannedFile { path: path.to_owned(), real, agents, content }),
                 Err(error) => {
                     refused.push(FileReport {
                         path: path.to_owned(),
@@ -419,6 +446,7 @@ impl SetupContent {
                 }
                 block::state(syntax, text, content::IMPORT)
             }
+            Self::Text(body) => text.map_or(Ok(PartState::Missing), |text| block::state(syntax, text, body)),
             Self::Owned(template) => owned::state(text, template),
             Self::Json { parts, .. } => jsonc::state(text, parts),
             Self::TomlServer => toml_server::state(text),
@@ -439,6 +467,7 @@ impl SetupContent {
         match self {
             Self::Section => block::add(CommentSyntax::Markdown, text, &profile.section()),
             Self::Import => block::add(CommentSyntax::Markdown, text, content::IMPORT),
+            Self::Text(body) => block::add(CommentSyntax::Markdown, text, body),
             Self::Owned(template) => owned::add(text, template, force),
             Self::Json { new, parts } => jsonc::add(text, new, parts, force),
             Self::TomlServer => toml_server::add(text, force),
@@ -451,6 +480,10 @@ impl SetupContent {
         match self {
             Self::Section | Self::Import => {
                 block::remove(CommentSyntax::Markdown, text, &content::section_lines(), force)
+            }
+            Self::Text(body) => {
+                let ours: Vec<&str> = body.lines().collect();
+                block::remove(CommentSyntax::Markdown, text, &ours, force)
             }
             Self::Owned(template) => owned::remove(text, template, force),
             Self::Json { new, parts } => jsonc::remove(text, new, parts),
@@ -465,6 +498,11 @@ fn detect_profile(planned: &[PlannedFile]) -> Option<Profile> {
     let sections = planned.iter().filter(|file| matches!(file.content, SetupContent::Section));
     let mut bodies = sections.filter_map(|file| block::body(CommentSyntax::Markdown, &read(&file.real).ok()??));
     bodies.find_map(|body| Profile::ALL.into_iter().find(|profile| profile.section() == body))
+}
+
+/// Whether a text has a section of ours, edited or not.
+pub fn has_section(text: &str) -> bool {
+    block::body(CommentSyntax::Markdown, text).is_some()
 }
 
 /// Whether a file that cannot be understood may have something of ours.

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+
 use super::*;
 
 /// Files that people have already, with comments, other servers and other hooks.
@@ -117,6 +121,82 @@ fn every_agent_leaves_nothing_behind() {
     }
     for profile in Profile::ALL {
         comes_back(&Place::with_files(), &AGENTS.iter().collect::<Vec<_>>(), Some(profile));
+    }
+}
+
+/// JSON as people have it in their settings, with and without what belongs to others where ours goes.
+fn json_texts() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![Just(json!(1)), Just(json!("}]{,//")), Just(json!({})), Just(json!([])), Just(json!("é\n"))];
+    let value = leaf.prop_recursive(2, 8, 3, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from);
+        let object = prop::collection::btree_map("[ab]", inner, 0..3);
+        prop_oneof![list, object.prop_map(|fields| Value::Object(fields.into_iter().collect()))]
+    });
+    let servers = prop_oneof![Just(json!({})), Just(json!({"other": {"command": "x"}})), Just(json!([]))];
+    let theirs = json!([{"hooks": [{"type": "command", "command": "say"}]}]);
+    let hooks = prop_oneof![Just(json!({})), Just(json!({"Stop": theirs, "x": []})), Just(json!({"SessionStart": []}))];
+    let member = prop_oneof![
+        ("a|version|amp\\.mcpServers", value),
+        ("mcpServers|mcp|context_servers|amp\\.mcpServers", servers),
+        hooks.prop_map(|value| ("hooks".to_owned(), value)),
+    ];
+    let document = prop::collection::vec(member, 0..4).prop_map(|all| Value::Object(all.into_iter().collect()));
+    let end = prop_oneof![Just(""), Just("\n"), Just("\n\n"), Just(" \t")];
+    (document, any::<[bool; 3]>(), end).prop_map(|(document, [is_wide, is_commented, is_windows], end)| {
+        let text = if is_wide { format!("{document:#}") } else { document.to_string() };
+        let text = format!("{}{text}{end}", if is_commented { "// mine\n" } else { "" });
+        if is_windows { text.replace('\n', "\r\n") } else { text }
+    })
+}
+
+/// What somebody may have in a file of this name; `None` for no file.
+fn texts(path: &str) -> BoxedStrategy<Option<String>> {
+    let lines: &'static [&'static str] = match path.rsplit('.').next() {
+        Some("json") => return prop::option::of(json_texts()).boxed(),
+        Some("toml") => &["# mine", "", "a = 1 # why", "[x]", "[mcp_servers.other]", "command = 'y'", "[[z]]"],
+        Some("yml") => &["# mine", "", "model: x", "read:", "  - b.md", "auto-commits: false"],
+        // Files that are ours as a whole.
+        Some("ts") => return Just(None).boxed(),
+        _ if path.ends_with("SKILL.md") => return Just(None).boxed(),
+        _ => &["# Rules", "", "Be kind.", "@AGENTS.md", "<!-- mine -->", "  ", "```", "pn prime"],
+    };
+    let some = prop::collection::vec(prop::sample::select(lines), 0..6);
+    let end = prop_oneof![Just("\n"), Just("\r\n")];
+    let text =
+        (some, end, any::<bool>()).prop_map(|(lines, end, has_end)| lines.join(end) + if has_end { end } else { "" });
+    prop::option::of(text).boxed()
+}
+
+#[test]
+fn whatever_people_have_in_the_files_of_an_agent_comes_back() {
+    for (agent, scope) in AGENTS.iter().flat_map(|agent| [(agent, SetupScope::Project), (agent, SetupScope::Home)]) {
+        let rows = if scope == SetupScope::Project { agent.project } else { agent.home };
+        let mut paths: Vec<&str> = rows.iter().map(|(path, _)| *path).collect();
+        paths.dedup();
+        let contents: Vec<_> = paths.iter().map(|path| texts(path)).collect();
+        let check = |contents: Vec<Option<String>>| {
+            let place = Place::empty();
+            for (path, text) in paths.iter().zip(&contents) {
+                text.iter().for_each(|text| place.write(path, text));
+            }
+            let before = place.all();
+            let setup = Setup::new(place.dir.path(), scope).expect("a place");
+            let added = setup.add(&[agent]).expect("set up");
+            for refused in added.files.iter().filter(|file| file.error.is_some()) {
+                let path = place.path(&refused.path);
+                prop_assert_eq!(fs::read(&path).ok(), before.get(&path).cloned().flatten(), "refused, so left alone");
+            }
+            let between = place.all();
+            setup.add(&[agent]).expect("again");
+            prop_assert_eq!(&place.all(), &between);
+            let checked = setup.check(&[agent]).expect("checked");
+            prop_assert_eq!(checked.is_current(), added.is_done(), "{:?} {:?}", added, checked);
+            setup.remove(&[agent]).expect("removed");
+            prop_assert_eq!(place.all(), before);
+            Ok(())
+        };
+        let done = TestRunner::new(Config::with_cases(12)).run(&contents, check);
+        done.unwrap_or_else(|e| panic!("{} {scope:?}: {e}", agent.name));
     }
 }
 
@@ -243,14 +323,14 @@ fn an_agent_is_noticed_by_its_files_and_programs() {
 #[test]
 fn the_plugin_has_what_a_set_up_writes() {
     let files: BTreeMap<&str, String> = plugin_files().expect("files").into_iter().collect();
-    let json = |path: &str| -> serde_json::Value { serde_json::from_str(&files[path]).expect("JSON") };
+    let json = |path: &str| -> Value { serde_json::from_str(&files[path]).expect("JSON") };
     assert_eq!(json(".claude-plugin/plugin.json")["version"], pensa_core::VERSION);
     assert_eq!(json(".claude-plugin/marketplace.json")["plugins"][0]["name"], "pensa");
     assert_eq!(json("plugin.json")["hooks"], "./hooks/hooks.json");
-    let written: BTreeMap<&str, String> =
+    let written: BTreeMap<String, String> =
         Place::empty().setup().print(&agents(&["claude"])).expect("texts").into_iter().collect();
-    let settings: serde_json::Value = serde_json::from_str(&written[".claude/settings.json"]).expect("JSON");
+    let settings: Value = serde_json::from_str(&written[".claude/settings.json"]).expect("JSON");
     assert_eq!(json("hooks/hooks.json"), settings);
-    assert_eq!(json(".mcp.json"), serde_json::from_str::<serde_json::Value>(&written[".mcp.json"]).expect("JSON"));
+    assert_eq!(json(".mcp.json"), serde_json::from_str::<Value>(&written[".mcp.json"]).expect("JSON"));
     assert_eq!(files["skills/pensa/SKILL.md"], written[".claude/skills/pensa/SKILL.md"]);
 }

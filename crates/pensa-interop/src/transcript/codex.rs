@@ -1,4 +1,5 @@
-//! Parses transcripts of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, also compressed.
+//! Parses transcripts of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl`, also
+//! compressed. Several rollouts may be of one thread.
 //!
 //! Usage is what `last_token_usage` says each time that `total_token_usage` changes: the same event may be written again,
 //! and totals restart. `input_tokens` includes what was cached. A fork begins with a copy of the events of the thread that
@@ -45,11 +46,16 @@ pub(super) struct CodexParser {
     line: u64,
 }
 
+/// The thread in the id of a transcript, which has the rollout too if it is not the only one.
+pub(super) fn thread_of(id: &str) -> &str {
+    id.split('_').next().unwrap_or(id)
+}
+
 impl CodexParser {
     pub(super) fn new(transcript: &Transcript, state: Map<String, Value>) -> Self {
         let text = |name: &str| state.get(name).and_then(Value::as_str).map(str::to_owned);
         Self {
-            thread: transcript.id.clone(),
+            thread: thread_of(&transcript.id).to_owned(),
             is_described: !state.is_empty(),
             forked_from: text("forked_from"),
             model: text("model"),

@@ -10,7 +10,7 @@ use pensa_core::similar::hash64;
 use pensa_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
 
-use super::{Transcript, TranscriptTool, opencode};
+use super::{Transcript, TranscriptTool, codex, opencode};
 use crate::files::{self, JsonFile};
 
 /// Deepest directory below the given one.
@@ -47,7 +47,7 @@ pub fn find(tool: TranscriptTool, path: &Path) -> Result<Vec<Transcript>> {
         _ => HashMap::new(),
     };
     for one in &mut found {
-        one.title = names.get(&one.id).cloned().or(one.title.take());
+        one.title = names.get(codex::thread_of(&one.id)).cloned().or(one.title.take());
     }
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     Ok(found)

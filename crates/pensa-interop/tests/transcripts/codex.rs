@@ -170,6 +170,28 @@ fn codex_forks_name_the_events_that_they_copy_and_subagents_their_parent() {
     assert_eq!(thread.facts["cwd"], "/p", "not that of the thread it was forked from");
 }
 
+#[test]
+fn codex_rollouts_of_one_thread_are_one_conversation() {
+    let disk = Disk::new();
+    let lines = codex_lines();
+    disk.lines(&format!("sessions/rollout-2026-02-01T10-00-00-{THREAD}.jsonl"), &lines[..9]);
+    // It repeats what the first one has, and goes on.
+    disk.lines(&format!("sessions/rollout-2026-02-02T10-00-00-{THREAD}_{FORK}.jsonl"), &lines);
+    let name = json!({"id": THREAD, "thread_name": "Make it fast", "updated_at": "2026-02-02T00:00:00Z"});
+    disk.write("session_index.jsonl", &text(&[name]));
+    let list = found(TranscriptTool::Codex, &disk.path(""));
+    let parts: Vec<_> = list.iter().flat_map(|one| read_from(one, TranscriptCursor::default())).collect();
+    assert_ne!(list[0].key(), list[1].key(), "each is read on from where it was left");
+    for part in &parts {
+        assert_eq!((part.threads[0].id.as_str(), part.threads[0].title.as_deref()), (THREAD, Some("Make it fast")));
+    }
+    let ids = |at: usize| -> Vec<String> {
+        let entries = all_entries(&parts[at..=at]);
+        entries.iter().filter_map(|entry| Some(entry.data.get("message")?["id"].as_str()?.to_owned())).collect()
+    };
+    assert!(ids(1).starts_with(&ids(0)) && ids(1).len() > ids(0).len(), "{:?} {:?}", ids(0), ids(1));
+}
+
 /// The fixture as `zstd` has compressed it: one frame of a raw block.
 fn raw_zstd(data: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];

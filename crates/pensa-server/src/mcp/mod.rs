@@ -26,4 +26,9 @@ pub trait StoreCalls: Send + Sync + 'static {
 
     /// The actor of changes.
     fn actor(&self) -> impl Future<Output = Result<String>> + Send;
+
+    /// The files that the caller works on. Only a server beside the work tree knows them.
+    fn files_at_hand(&self) -> impl Future<Output = Vec<String>> + Send {
+        async { Vec::new() }
+    }
 }

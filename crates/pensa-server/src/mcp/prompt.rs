@@ -3,7 +3,7 @@
 use pensa_core::Result;
 use pensa_core::briefing::Briefing;
 use pensa_core::ops::briefing::Brief;
-use pensa_core::prime::{Budget, Prime, USAGE};
+use pensa_core::prime::{Budget, Prime, USAGE, recall_about};
 use rmcp::model::{Prompt, PromptMessage, Role};
 
 use super::StoreCalls;
@@ -21,17 +21,23 @@ pub(super) fn list() -> Vec<Prompt> {
 
 /// The text of `pn prime` for the caller. Without a store it is the usage alone.
 pub(super) async fn messages(calls: Option<&impl StoreCalls>) -> Vec<PromptMessage> {
-    let state = match calls {
-        Some(calls) => state(calls).await.unwrap_or_default(),
-        None => Briefing::default(),
+    let prime = match calls {
+        Some(calls) => prime(calls).await.ok(),
+        None => None,
     };
-    let prime = Prime { usage: USAGE.to_owned(), state };
+    let prime = prime.unwrap_or_else(|| Prime { usage: USAGE.to_owned(), state: Briefing::default() });
     vec![PromptMessage::new_text(Role::User, prime.text())]
 }
 
-async fn state(calls: &impl StoreCalls) -> Result<Briefing> {
-    let max_tokens = Some(Budget::new(None)?.state());
-    calls.call(Brief { max_tokens, who: Some(calls.actor().await?), ..Brief::default() }).await
+async fn prime(calls: &impl StoreCalls) -> Result<Prime> {
+    let budget = Budget::new(None)?;
+    let brief = Brief { max_tokens: Some(budget.state()), who: Some(calls.actor().await?), ..Brief::default() };
+    let state = calls.call(brief).await?;
+    let about_files = match recall_about(calls.files_at_hand().await) {
+        Some(recall) => calls.call(recall).await?,
+        None => Vec::new(),
+    };
+    Prime::new(budget, state, &about_files)
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "context",
             "prime",
             "setup",
+            "profile",
             "mcp",
             "snapshot",
             "repo",

@@ -21,7 +21,7 @@ use pensa_host::setup::{AgentSoftware, AnswerFormat, HookInput, HookMoment, Hook
 use pensa_interop::transcript::TranscriptTool;
 use serde_json::Value;
 
-use super::import_transcript::import_transcript;
+use super::import_transcript::{import_transcript, untold_transcript};
 use super::prime;
 use crate::cli::GlobalOptions;
 use crate::connect::{self, StateLocation};
@@ -147,8 +147,11 @@ impl HookCall<'_> {
                 None => return Ok(()),
             },
         };
-        let Some(transcript) = &self.input.transcript else { return Ok(()) };
-        import_transcript(&connect::client_for_agents(&self.options)?, tool, transcript).map(drop)
+        let told = self.input.transcript.clone();
+        let Some(transcript) = told.or_else(|| untold_transcript(tool, self.input.session.as_ref()?)) else {
+            return Ok(());
+        };
+        import_transcript(&connect::client_for_agents(&self.options)?, tool, &transcript).map(drop)
     }
 
     /// Without a store there is nothing to tell, and none is made.

@@ -26,6 +26,7 @@ use pensa_interop::transcript::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::sync::is_transient;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -119,17 +120,30 @@ pub(super) fn run(
         // What has not changed since the last look needs no look.
         let stamp = |one: &Transcript| (one.size, one.changed_at);
         found.retain(|one| is_first || seen.get(&one.key()) != Some(&stamp(one)));
+        let report = import_found(&client, &found, project.as_deref())?;
         seen.extend(found.iter().map(|one| (one.key(), stamp(one))));
-        import_found(&client, &found, project.as_deref())
+        Ok(report)
     };
     let report = with_progress(output, || import(true))?;
     output.answer(&report)?;
     if !args.follow {
         return Ok(());
     }
+    let mut has_failed = false;
     loop {
         thread::sleep(POLL_INTERVAL);
-        let report = import(false)?;
+        let report = match import(false) {
+            Ok(report) => report,
+            // A directory that is gone may come back.
+            Err(e) if is_transient(&e) || e.code == Code::NotFound => {
+                if !std::mem::replace(&mut has_failed, true) {
+                    output.warning(&format!("{}; trying again", e.message));
+                }
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
+        has_failed = false;
         if report.entries > 0 || !report.skipped.is_empty() {
             output.answer(&report)?;
         }
@@ -159,6 +173,13 @@ fn default_root(tool: TranscriptTool) -> Result<PathBuf> {
         TranscriptTool::Opencode => of("XDG_DATA_HOME", ".local/share")?.join("opencode/opencode.db"),
         TranscriptTool::Copilot => of("COPILOT_HOME", ".copilot")?.join("session-state"),
     })
+}
+
+/// The transcript of a session whose software does not tell its hooks where it is.
+pub(crate) fn untold_transcript(tool: TranscriptTool, session: &str) -> Option<PathBuf> {
+    let is_name = !session.is_empty() && !session.starts_with('.') && !session.contains('/');
+    let root = default_root(tool).ok().filter(|_| tool == TranscriptTool::Copilot && is_name)?;
+    Some(root.join(session).join("events.jsonl")).filter(|path| path.is_file())
 }
 
 /// Imports transcripts; with a project only those that took place in it.

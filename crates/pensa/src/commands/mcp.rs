@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use pensa_client::{Client, config};
+use pensa_core::prime::MAX_FILES;
 use pensa_core::{Error, Result};
 use pensa_engine::Execute;
 use pensa_server::mcp::{StoreCalls, serve_stdio};
@@ -65,6 +66,11 @@ impl StoreCalls for StoreCaller {
 
     async fn actor(&self) -> Result<String> {
         self.query(StoreChoice::Project, |client| Ok(client.actor())).await
+    }
+
+    async fn files_at_hand(&self) -> Vec<String> {
+        let changed = |_: &Client| Ok(pensa_git::changed_files(&connect::cwd()?, MAX_FILES));
+        self.query(StoreChoice::Project, changed).await.unwrap_or_default()
     }
 }
 

@@ -65,6 +65,7 @@ mod overview;
 mod plan;
 mod poll;
 mod prime;
+mod profile;
 mod record;
 mod recover;
 pub(crate) mod refs;
@@ -227,6 +228,9 @@ pub(crate) enum Command {
     Context(context::ContextArgs),
     Prime(prime::PrimeArgs),
     Setup(setup::SetupArgs),
+    /// Describe the domains of this repository for agents: frontend, backend, testing …
+    #[command(subcommand)]
+    Profile(profile::ProfileCommand),
     Hook(hook::HookArgs),
     Batch(batch::BatchArgs),
     Daemon(daemon::DaemonArgs),
@@ -347,6 +351,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Context(args) => context::brief(options, *output, args.op),
         Command::Prime(args) => prime::run(options, *output, &args),
         Command::Setup(args) => setup::run(options, *output, &args),
+        Command::Profile(command) => profile::run(options, *output, command),
         Command::Hook(args) => hook::run(options, &args),
         Command::Batch(args) => batch::run(options, *output, &args),
         Command::Daemon(args) => daemon::run(options, *output, args),

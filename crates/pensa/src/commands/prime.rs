@@ -7,20 +7,16 @@ use pensa_client::Client;
 use pensa_core::Result;
 use pensa_core::learning::recall::Hit;
 use pensa_core::ops::briefing::Brief;
-use pensa_core::ops::learning::Recall;
 use pensa_core::ops::work::Current;
-use pensa_core::prime::{Budget, DEFAULT_TOKENS, Prime};
+use pensa_core::prime::{Budget, DEFAULT_TOKENS, MAX_FILES, Prime, recall_about};
+use pensa_host::domains;
 use pensa_host::setup::AgentSoftware;
 
+use super::profile;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
 use crate::render::{Render, Screen};
-
-/// The most changed files that learnings are looked up for.
-const MAX_FILES: usize = 20;
-/// The most learnings about them.
-const MAX_HITS: u32 = 5;
 
 /// Print what an agent needs at its start: how to use pn, its work, claims, queue, and learnings
 ///
@@ -30,6 +26,9 @@ pub(crate) struct PrimeArgs {
     /// The agent's software: claude, codex, cursor …; pn setup lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Also what is known of a domain: backend, frontend, testing …; pn profile generate describes them
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Option<String>,
     /// At most so many tokens, at four bytes each [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u32>,
@@ -37,13 +36,20 @@ pub(crate) struct PrimeArgs {
 
 pub(super) fn run(options: &GlobalOptions, output: Output, args: &PrimeArgs) -> Result<()> {
     args.agent.as_deref().map(AgentSoftware::find).transpose()?;
-    let prime = prime(&connect::client(options)?, &connect::cwd()?, args.max_tokens)?;
+    let (client, dir) = (connect::client(options)?, connect::cwd()?);
+    let Some(domain) = &args.domain else { return output.answer(&prime(&client, &dir, args.max_tokens)?) };
+    let text = profile::domain_file(options, domain)?;
+    let budget = Budget::new(args.max_tokens)?.for_domain();
+    let prime = within(&client, &dir, budget)?.with_domain(budget, domains::lines(&text))?;
     output.answer(&prime)
 }
 
 /// Usage and state for the actor of a client.
 pub(super) fn prime(client: &Client, dir: &Path, max_tokens: Option<u32>) -> Result<Prime> {
-    let budget = Budget::new(max_tokens)?;
+    within(client, dir, Budget::new(max_tokens)?)
+}
+
+fn within(client: &Client, dir: &Path, budget: Budget) -> Result<Prime> {
     let brief = Brief { max_tokens: Some(budget.state()), who: Some(client.actor()), ..Brief::default() };
     Prime::new(budget, client.call(&brief)?, &about_changed_files(client, dir)?)
 }
@@ -57,11 +63,7 @@ pub(super) fn work_only(client: &Client) -> Result<Prime> {
 
 /// Learnings about the files that are changed in the work tree.
 fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
-    let files = pensa_git::changed_files(dir, MAX_FILES);
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    client.call(&Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+    recall_about(pensa_git::changed_files(dir, MAX_FILES)).map_or(Ok(Vec::new()), |recall| client.call(&recall))
 }
 
 impl Render for Prime {

@@ -151,7 +151,7 @@ fn check(output: Output, setup: &Setup, named: &[&'static AgentSoftware]) -> Res
 }
 
 /// Prints a report; fails if a file was refused.
-fn finish(output: Output, report: SetupReport) -> Result<()> {
+pub(super) fn finish(output: Output, report: SetupReport) -> Result<()> {
     output.answer(&report)?;
     report.notes.iter().for_each(|note| output.note(&format!("note: {note}")));
     for file in report.files.iter().filter(|file| file.state == Some(PartState::Edited) && file.action.is_none()) {
@@ -267,6 +267,10 @@ impl Render for SetupReport {
                 (None, None) => shown_state(file),
             };
             let agents = match file.agents.as_slice() {
+                [] => {
+                    screen.plain(&format!("{what:<8} {}", file.path)).end();
+                    continue;
+                }
                 few if few.len() <= MAX_NAMED => few.join(", "),
                 many => format!("{} agents", many.len()),
             };
@@ -287,12 +291,12 @@ struct PrintedFiles {
 
 #[derive(Debug, Serialize)]
 struct PrintedFile {
-    path: &'static str,
+    path: String,
     text: String,
 }
 
 impl PrintedFiles {
-    fn of(files: Vec<(&'static str, String)>) -> Self {
+    fn of(files: Vec<(String, String)>) -> Self {
         Self { files: files.into_iter().map(|(path, text)| PrintedFile { path, text }).collect() }
     }
 }
@@ -306,6 +310,6 @@ impl Render for PrintedFiles {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.files.iter().map(|file| file.path.to_owned()).collect()
+        self.files.iter().map(|file| file.path.clone()).collect()
     }
 }

@@ -15,6 +15,7 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::profile;
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -91,9 +92,11 @@ pub(super) fn run(options: &GlobalOptions, output: Output, args: SyncArgs) -> Re
         None if args.watch => watch(options, output, args.name),
         None => {
             let name = choose_remote(options, args.name)?;
-            let done = SyncPair::new(options, &name)?.sync(RecordSyncTime::Always)?;
+            let pair = SyncPair::new(options, &name)?;
+            let done = pair.sync(RecordSyncTime::Always)?;
             output.answer(&done)?;
             print_notes(output, &done);
+            profile::renew(options, output, &pair.here);
             Ok(())
         }
     }
@@ -219,7 +222,7 @@ fn watch(options: &GlobalOptions, output: Output, given: Option<RemoteName>) -> 
     // An error of the first sync (address, token) is returned; later ones are retried.
     let mut last_seen = sync_loop.pair.here.version_stamp()?;
     let done = sync_loop.pair.sync(RecordSyncTime::IfChanged)?;
-    sync_loop.report(&done)?;
+    sync_loop.report(options, &done)?;
     let mut again = done.is_any();
     loop {
         if !again && sync_loop.idle(last_seen)? {
@@ -279,7 +282,7 @@ impl SyncLoop {
                     self.output.note(&format!("note: {} is back", self.pair.name));
                 }
                 self.waits = RETRY.build();
-                self.report(&done)?;
+                self.report(options, &done)?;
                 Ok(Some(done))
             }
             Err(e) if !is_transient(&e) => Err(e),
@@ -299,17 +302,18 @@ impl SyncLoop {
         }
     }
 
-    fn report(&self, done: &SyncSummary) -> Result<()> {
+    fn report(&self, options: &GlobalOptions, done: &SyncSummary) -> Result<()> {
         if done.is_any() {
             self.output.answer(done)?;
             print_notes(self.output, done);
+            profile::renew(options, self.output, &self.pair.here);
         }
         Ok(())
     }
 }
 
 /// Whether a retry may succeed.
-fn is_transient(error: &Error) -> bool {
+pub(super) fn is_transient(error: &Error) -> bool {
     matches!(error.code, Code::Unreachable | Code::Busy | Code::Timeout | Code::Internal | Code::DiskFull)
 }
 

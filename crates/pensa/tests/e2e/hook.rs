@@ -70,6 +70,53 @@ fn starts(project: &Path) -> Vec<(&'static str, &'static str, Value, &'static st
     ]
 }
 
+/// What agents report later in a session, with a transcript if they say where it is.
+fn later(project: &Path, transcript: &Path) -> Vec<(&'static str, &'static str, Value)> {
+    let session = "0196a1f3-7c2d-4b60-9f0e-5d1b2c3a4e5f";
+    let common = |event: &str, more: Value| {
+        let mut input = json!({"session_id": session, "transcript_path": transcript, "cwd": project,
+            "hook_event_name": event});
+        input.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        input
+    };
+    let mut all = Vec::new();
+    for agent in ["claude", "codex", "droid"] {
+        all.extend([
+            (
+                agent,
+                "UserPromptSubmit",
+                common("UserPromptSubmit", json!({"prompt": "fix it", "permission_mode": "default"})),
+            ),
+            (agent, "PreCompact", common("PreCompact", json!({"trigger": "auto", "custom_instructions": ""}))),
+            (agent, "Stop", common("Stop", json!({"stop_hook_active": false, "last_assistant_message": "done"}))),
+            (agent, "SessionEnd", common("SessionEnd", json!({"reason": "exit"}))),
+        ]);
+    }
+    let at = json!({"timestamp": "2026-11-18T17:34:00.769Z"});
+    let cursor = |event: &str, more: Value| {
+        let mut input = json!({"conversation_id": session, "generation_id": "g", "hook_event_name": event,
+            "cursor_version": "2.4.0", "workspace_roots": [project], "transcript_path": null});
+        input.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        input
+    };
+    all.extend([
+        ("gemini", "BeforeAgent", common("BeforeAgent", json!({"prompt": "fix it", "timestamp": at["timestamp"]}))),
+        ("gemini", "AfterAgent", common("AfterAgent", json!({"prompt": "fix it", "prompt_response": "done"}))),
+        ("gemini", "PreCompress", common("PreCompress", json!({"trigger": "manual", "timestamp": at["timestamp"]}))),
+        ("gemini", "SessionEnd", common("SessionEnd", json!({"reason": "exit", "timestamp": at["timestamp"]}))),
+        ("cursor", "preCompact", cursor("preCompact", json!({"trigger": "auto", "context_usage_percent": 90}))),
+        ("cursor", "stop", cursor("stop", json!({"status": "completed", "loop_count": 0}))),
+        ("cursor", "sessionEnd", cursor("sessionEnd", json!({"reason": "completed", "duration_ms": 5}))),
+        (
+            "copilot",
+            "sessionEnd",
+            json!({"sessionId": session, "timestamp": 1_763_487_240_769_i64, "cwd": project,
+            "reason": "complete"}),
+        ),
+    ]);
+    all
+}
+
 fn hook(pn: &Sandbox, agent: &str, event: &str, input: impl Into<Vec<u8>>) -> Run {
     pn.pn(["hook", event, "--agent", agent]).without_env("PN_ACTOR").stdin(input)
 }
@@ -117,6 +164,32 @@ fn each_agent_gets_what_pn_prime_prints_once_a_session() {
         let again = told(hook(&pn, agent, event, input));
         assert!(again.as_ref().is_none_or(|again| again.pointer(at).is_none()), "{agent}: {again:?}");
     }
+}
+
+#[test]
+fn later_events_of_each_agent_disturb_nobody() {
+    let pn = sandbox();
+    let transcript = pn.path("transcript.jsonl");
+    fs::write(&transcript, "{\"type\": \"tomorrow\"}\n{broken\n").expect("written");
+    for (agent, event, input) in later(&pn.project(), &transcript) {
+        assert_eq!(told(hook(&pn, agent, event, input.to_string())), None, "{agent} {event}");
+        assert_eq!(told(hook(&pn, agent, &event.to_uppercase(), input.to_string())), None, "{agent} {event}");
+    }
+}
+
+#[test]
+fn the_conversation_of_copilot_is_kept_although_its_hook_does_not_say_where_it_is() {
+    let pn = sandbox();
+    let dir = pn.path("home/.copilot/session-state/5c1e0d0e-1111-4222-8333-abcdefabcdef");
+    fs::create_dir_all(&dir).expect("made");
+    let line = json!({"type": "user.message", "id": "1", "timestamp": "2026-02-01T10:00:00.000Z",
+        "data": {"content": "mend the parser"}});
+    fs::write(dir.join("events.jsonl"), format!("{line}\n")).expect("written");
+    let end = |session: &str| json!({"sessionId": session, "cwd": pn.project(), "reason": "complete"}).to_string();
+    for session in ["../../x", "none", "5c1e0d0e-1111-4222-8333-abcdefabcdef"] {
+        assert_eq!(told(hook(&pn, "copilot", "sessionEnd", end(session))), None);
+    }
+    assert_eq!(steps::elements(&pn.pn(["session", "search", "parser"]).ok_json()).len(), 1);
 }
 
 /// The directory that an input names.
@@ -249,6 +322,44 @@ fn a_server_that_never_answers_is_not_waited_for() {
 }
 
 #[test]
+fn a_store_that_is_held_by_another_process_is_not_waited_for() {
+    let pn = sandbox();
+    pn.pn(["new", "mend the parser", "-t", "task"]).ok();
+    let transcript = pn.path("5c1e0d0e-1111-4222-8333-abcdefabcdef.jsonl");
+    let said = json!({"type": "user", "uuid": "u", "cwd": pn.project(), "timestamp": "2026-02-01T10:00:00.000Z",
+        "sessionId": "5c1e0d0e-1111-4222-8333-abcdefabcdef", "message": {"role": "user", "content": "look around"}});
+    fs::write(&transcript, format!("{said}\n")).expect("written");
+    let end = json!({"session_id": "s", "transcript_path": transcript, "cwd": pn.project()}).to_string();
+    let held = fs::File::open(pn.durable().join("writer.lock")).expect("the writer lock");
+    held.lock().expect("locked");
+    for event in ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"] {
+        told(hook(&pn, "claude", event, end.clone()).under("timeout", ["20"]));
+    }
+    assert_eq!(steps::elements(&pn.pn(["session", "list"]).ok_json()).len(), 0, "it could not be written");
+    drop(held);
+    told(hook(&pn, "claude", "SessionEnd", end));
+    assert_eq!(steps::elements(&pn.pn(["session", "search", "around"]).ok_json()).len(), 1, "the next one brings it");
+}
+
+#[test]
+fn hooks_that_are_killed_leave_nothing_that_disturbs_the_next() {
+    let pn = sandbox();
+    pn.pn(["new", "mend the parser", "-t", "task"]).ok();
+    for wait in 0..16 {
+        for event in ["SessionStart", "Stop"] {
+            let input = claude(&format!("killed-{wait}"), json!({"source": "startup"}));
+            let mut child = hook(&pn, "claude", event, input).spawn();
+            thread::sleep(std::time::Duration::from_millis(wait));
+            let _ = child.kill();
+            child.wait().expect("it is gone");
+        }
+    }
+    assert!(context(&pn, "next", "startup").contains("mend the parser"));
+    told(hook(&pn, "claude", "Stop", claude("killed-3", json!({}))));
+    pn.pn(["doctor"]).ok();
+}
+
+#[test]
 fn input_that_never_ends_is_not_waited_for() {
     let pn = sandbox();
     let mut child = pn.command(crate::PN);
@@ -275,8 +386,10 @@ fn a_full_or_read_only_disk_gives_a_valid_answer() {
     let start = || claude("s", json!({"source": "startup"}));
     told(hook(&full, "claude", "SessionStart", start()).on(&disk));
     let read_only = Disk::read_only(&pn, &pn.project());
-    told(hook(&pn, "claude", "SessionStart", start()).on(&read_only));
-    told(hook(&pn, "claude", "Stop", start()).on(&read_only));
+    for event in ["SessionStart", "Stop", "PreCompact", "SessionEnd", "UserPromptSubmit"] {
+        told(hook(&pn, "claude", event, start()).on(&read_only));
+        told(hook(&full, "claude", event, start()).on(&disk));
+    }
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use pensa_testkit::Sandbox;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::interactive::Terminal;
 
 fn repository() -> Sandbox {
     let pn = crate::sandbox();
@@ -108,6 +110,26 @@ fn without_a_terminal_and_names_it_only_lists() {
 }
 
 #[test]
+fn on_a_terminal_it_offers_what_is_used_here() {
+    let pn = repository();
+    fs::create_dir(pn.project().join(".cursor")).expect("made");
+    let before = files(&pn.project());
+    // Agents that are installed on this machine are offered too.
+    let answer = |key: &[u8]| {
+        let mut terminal = Terminal::run(&pn, "sh", &["-c", "PATH=/usr/bin:/bin exec \"$PN\" setup"]);
+        terminal.until("Cursor? [Y/n]");
+        terminal.types(key);
+        terminal.end().0
+    };
+    assert!(answer(b"n\n").contains("cursor       not set up"));
+    assert_eq!(files(&pn.project()), before);
+    assert!(answer(b"\n").contains(".cursor/hooks.json"));
+    assert!(pn.project().join(".cursor/hooks.json").is_file());
+    let again = Terminal::run(&pn, "sh", &["-c", "PATH=/usr/bin:/bin exec \"$PN\" setup"]).end().0;
+    assert!(again.contains("current") && !again.contains("[Y/n]"), "it asks no more: {again}");
+}
+
+#[test]
 fn global_set_up_writes_into_the_home_directory_only() {
     let pn = repository();
     let (before, home) = (files(&pn.project()), pn.path("home"));
@@ -203,6 +225,16 @@ fn prime_recalls_what_is_known_about_changed_files() {
         prime.contains("Known about the files at hand\n- ln-") && prime.contains("the parser eats comments"),
         "{prime}"
     );
+    let client = json!({"name": "a-model", "version": "1"});
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let asked = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": {"name": "workflow"}}),
+    ];
+    let answer = pn.pn(["mcp"]).stdin(asked.map(|line| format!("{line}\n")).concat()).ok();
+    let frame: Value = serde_json::from_str(answer.lines().last().expect("an answer")).expect("a frame");
+    assert_eq!(frame["result"]["messages"][0]["content"]["text"], prime, "models are told the same");
 }
 
 /// The plugin in this repository is what `pn setup --plugin` writes.

@@ -353,6 +353,17 @@ fn an_import_that_follows_takes_what_is_written_later() {
     assert_eq!(next(), [1, 0, 0, 1]);
     write(&transcript(pn, OTHER), &[user(pn, OTHER, 2, "another")]);
     assert_eq!(next(), [1, 1, 1, 1]);
+    // It waits for what comes back.
+    let mut warnings = BufReader::new(following.stderr.take().expect("a pipe")).lines();
+    let (there, away) = (projects(pn), pn.path("away"));
+    fs::rename(&there, &away).expect("moved");
+    fs::rename(there.parent().expect("a parent"), pn.path("gone")).expect("moved");
+    let warning = warnings.next().expect("a line").expect("text");
+    assert!(warning.contains("trying again"), "{warning}");
+    fs::create_dir_all(there.parent().expect("a parent")).expect("made");
+    fs::rename(&away, &there).expect("moved back");
+    write(&transcript(pn, ID), &[user(pn, ID, 3, "third")]);
+    assert_eq!(next(), [1, 0, 0, 1]);
     following.kill().expect("killed");
     following.wait().expect("ended");
 }

@@ -20,8 +20,8 @@ macro_rules! scripts {
 }
 
 scripts! {
-    agent, carried, comment, commands, conflict, dep, errors, import, issue, job, kv, learning, lock, loops, planning, record, refs,
-    release, repo, run, server, session, setup, signal, skill, snapshot, store, sync, transcript, triage, work,
+    agent, carried, comment, commands, conflict, dep, errors, import, issue, job, kv, learning, lock, loops, planning, profile, record,
+    refs, release, repo, run, server, session, setup, signal, skill, snapshot, store, sync, transcript, triage, work,
 }
 
 fn holds(name: &str, script: &str) {
