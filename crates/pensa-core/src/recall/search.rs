@@ -266,8 +266,7 @@ impl<'a> Search<'a> {
         let mut seen = vec![false; self.docs.len()];
         // Without words, whatever passes the filter is a result.
         let everything = if query.terms.is_empty() { 0..self.docs.len() as u32 } else { 0..0 };
-        let lent = (0_u32..).zip(&beside).filter(|(_, beside)| **beside > 0.0).map(|(number, _)| number);
-        for number in touched.iter().copied().chain(lent).chain(everything) {
+        for number in touched.iter().copied().chain(everything) {
             let at = number as usize;
             if !self.admitted[at] || std::mem::replace(&mut seen[at], true) {
                 continue;

@@ -360,11 +360,15 @@ fn guess(text: &str) -> Option<Language> {
             *count += u32::from(language.is_stop_word(&word));
         }
     }
-    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+    let Some(most) = counts.iter().copied().max().filter(|most| *most > 0) else {
+        let is_cyrillic = |c: char| matches!(c, '\u{400}'..='\u{52F}');
+        return text.chars().find(|c| c.is_alphabetic()).filter(|c| is_cyrillic(*c)).map(|_| Language::Russian);
+    };
     // English wins a draw: it is what agents write most.
     let at = counts.iter().position(|count| *count == most)?;
-    // A single stop word of another language may be a word of English.
-    if at > 0 && most < 2 { Some(Language::English) } else { Some(Language::ALL[at]) }
+    // A single stop word of another language may be a word of English, unless the script differs.
+    let is_sure = at == 0 || most > 1 || Language::ALL[at] == Language::Russian;
+    Some(if is_sure { Language::ALL[at] } else { Language::English })
 }
 
 #[cfg(test)]
@@ -436,7 +440,7 @@ mod tests {
 
 #[rustfmt::skip]
 const ENGLISH: &[&str] = &[
-    "a", "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any", "are", "aren't",
+    "a", "about", "above", "after", "again", "against", "also", "am", "an", "and", "any", "are", "aren't",
     "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "can't",
     "cannot", "could", "couldn't", "did", "didn't", "do", "does", "doesn't", "doing", "don't", "down", "during",
     "each", "few", "for", "from", "further", "had", "hadn't", "has", "hasn't", "have", "haven't", "having", "he",

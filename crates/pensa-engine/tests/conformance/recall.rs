@@ -120,8 +120,9 @@ conformance! {
         for word in spam {
             remember(&world, "mallory", &format!("rotate keys rotate keys rotate keys {word}"));
         }
-        for word in ["monthly", "weekly", "never", "after every incident", "with the new tool", "by two people", "at night"] {
-            remember(&world, "ana", &format!("the team decided to rotate its keys {word}, see the handbook for the reasons"));
+        for word in ["monthly", "weekly", "seldom", "after every incident", "with the new tool", "by two people", "at night"] {
+            let who = word.split(' ').next_back().expect("a word");
+            remember(&world, who, &format!("the team decided to rotate its keys {word}, see the handbook for the reasons"));
         }
         let hits = recall(&world, json!({"q": "rotate keys", "n": 9}));
         let hostile = hits.iter().filter(|hit| hit.actor == "mallory").count();
