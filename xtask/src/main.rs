@@ -31,8 +31,8 @@ Usage: cargo xtask <TASK>
            --quick       fewer and shorter runs
            --only GROUP  only one group: team (on PostgreSQL), embedded (on SQLite), local (processes and the
                          daemon), transfer (import and export), agents (their entries), records, stream (events to
-                         many followers), learnings, redaction, triage, tui or
-                         instructions (counted by callgrind)
+                         many followers), learnings, recall (--data DIR), redaction, triage, tui,
+                         software (that of agents) or instructions (counted by callgrind)
            --pn FILE     measure this binary instead of building one
            --write       put the results into docs/benchmarks.md
   soak   random histories, for hours

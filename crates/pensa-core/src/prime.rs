@@ -24,7 +24,7 @@ const MAX_HITS: u32 = 5;
 
 /// What is asked about the files at hand; `None` without files.
 pub fn recall_about(files: Vec<String>) -> Option<Recall> {
-    (!files.is_empty()).then(|| Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+    (!files.is_empty()).then(|| Recall { files, limit: Some(MAX_HITS), ..Recall::learnings() })
 }
 
 /// How to use `pn`, in eight lines.

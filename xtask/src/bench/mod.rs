@@ -17,6 +17,7 @@ mod learnings;
 mod load;
 mod machine;
 mod processes;
+mod recall;
 mod records;
 mod redaction;
 mod report;
@@ -90,7 +91,7 @@ const FEEL: [BenchGroup; 5] = [
     BenchGroup { name: "tui", rows: tui::rows },
     BenchGroup { name: "software", rows: software::rows },
 ];
-const COMPARED: [BenchGroup; 8] = [
+const COMPARED: [BenchGroup; 9] = [
     BenchGroup { name: "local", rows: local },
     BenchGroup { name: "instructions", rows: instructions::rows },
     BenchGroup { name: "transfer", rows: transfer::rows },
@@ -98,6 +99,7 @@ const COMPARED: [BenchGroup; 8] = [
     BenchGroup { name: "records", rows: records::rows },
     BenchGroup { name: "stream", rows: stream::rows },
     BenchGroup { name: "learnings", rows: learnings::rows },
+    BenchGroup { name: "recall", rows: recall::rows },
     BenchGroup { name: "redaction", rows: redaction::rows },
 ];
 

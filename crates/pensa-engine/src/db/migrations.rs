@@ -32,7 +32,8 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 1] = [migration!("0001_initial", oldest: FIRST)];
+const MIGRATIONS: [Migration; 2] =
+    [migration!("0001_initial", oldest: FIRST), migration!("0002_recall", oldest: FIRST + 1)];
 
 /// The first released schema version. Lower ones were never released.
 pub(crate) const FIRST: i64 = 20;
@@ -65,7 +66,10 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(line).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 1] = ["0001_initial c7099b078ef5657e 1bedbf1efaa6abea"];
+    const RELEASED: [&str; 2] = [
+        "0001_initial c7099b078ef5657e 1bedbf1efaa6abea",
+        "0002_recall 011747752078aab9 7b90fbd83ece85f3",
+    ];
 
     #[test]
     fn every_step_is_pending_until_it_is_applied() {

@@ -4,6 +4,7 @@ use pensa_core::Result;
 use pensa_core::briefing::Briefing;
 use pensa_core::ops::briefing::Brief;
 use pensa_core::prime::{Budget, Prime, USAGE, recall_about};
+use pensa_core::recall::Recalled;
 use rmcp::model::{Prompt, PromptMessage, Role};
 
 use super::StoreCalls;
@@ -34,7 +35,7 @@ async fn prime(calls: &impl StoreCalls) -> Result<Prime> {
     let brief = Brief { max_tokens: Some(budget.state()), who: Some(calls.actor().await?), ..Brief::default() };
     let state = calls.call(brief).await?;
     let about_files = match recall_about(calls.files_at_hand().await) {
-        Some(recall) => calls.call(recall).await?,
+        Some(recall) => calls.call(recall).await?.into_iter().filter_map(Recalled::into_learning).collect(),
         None => Vec::new(),
     };
     Prime::new(budget, state, &about_files)

@@ -9,6 +9,7 @@ use pensa_core::learning::recall::Hit;
 use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::work::Current;
 use pensa_core::prime::{Budget, DEFAULT_TOKENS, MAX_FILES, Prime, recall_about};
+use pensa_core::recall::Recalled;
 use pensa_host::domains;
 use pensa_host::setup::AgentSoftware;
 
@@ -63,7 +64,8 @@ pub(super) fn work_only(client: &Client) -> Result<Prime> {
 
 /// Learnings about the files that are changed in the work tree.
 fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
-    recall_about(pensa_git::changed_files(dir, MAX_FILES)).map_or(Ok(Vec::new()), |recall| client.call(&recall))
+    let Some(recall) = recall_about(pensa_git::changed_files(dir, MAX_FILES)) else { return Ok(Vec::new()) };
+    Ok(client.call(&recall)?.into_iter().filter_map(Recalled::into_learning).collect())
 }
 
 impl Render for Prime {
