@@ -1,0 +1,1 @@
+//! Renders the page of agents: claims, leases, runs, jobs, loops and signals.

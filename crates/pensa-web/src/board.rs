@@ -1,0 +1,1 @@
+//! Renders the board: columns of cards.

@@ -1,0 +1,1 @@
+//! Renders the page of charts, each with its data as a table.

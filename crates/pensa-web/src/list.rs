@@ -1,0 +1,1 @@
+//! Renders the list of issues, with columns and bulk edit.

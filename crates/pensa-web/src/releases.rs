@@ -1,0 +1,1 @@
+//! Renders the page of releases and the changelog.

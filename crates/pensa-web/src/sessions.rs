@@ -1,0 +1,1 @@
+//! Renders the pages of sessions: the list, and one conversation.

@@ -1,0 +1,1 @@
+//! Renders the page of settings, tokens and the audit.

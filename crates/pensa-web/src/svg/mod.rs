@@ -1,0 +1,1 @@
+//! Draws graphs and charts as SVG.
