@@ -11,6 +11,7 @@ pub mod graph;
 pub mod insights;
 pub mod issue;
 pub mod layout;
+pub mod links;
 pub mod list;
 pub mod log;
 pub mod markdown;
@@ -19,5 +20,7 @@ pub mod releases;
 pub mod sessions;
 pub mod settings;
 pub mod svg;
+#[cfg(test)]
+mod testing;
 
 pub use maud::{Markup, html};
