@@ -123,7 +123,7 @@ fn agents(frame: &Frame, content: &AgentsContent) -> Markup {
             td { (state(agent.lifecycle.as_str())) }
             td {
                 @if let Some(summary) = sessions.get(agent.id.as_str()) {
-                    (links::record(frame, "sessions", summary.session.id.as_str())) ", " (summary.entries) " entries"
+                    (links::record(frame, "sessions", &summary.session.id)) ", " (summary.entries) " entries"
                     @if let Some(cost) = summary.cost_usd { ", $" (format!("{cost:.2}")) }
                 }
             }
@@ -148,7 +148,7 @@ fn took(from: Timestamp, to: Option<Timestamp>, now: Timestamp) -> String {
 fn runs(frame: &Frame, runs: &[Run]) -> Markup {
     let row = |run: &Run| {
         html! {
-            td { (links::record(frame, "runs", run.id.as_str())) }
+            td { (links::record(frame, "runs", &run.id)) }
             td { (state(run.status.as_str())) }
             td { (took(run.started_at, run.ended_at, frame.now)) }
             td { (run.harness) }
@@ -170,7 +170,7 @@ fn jobs(frame: &Frame, jobs: &[Job]) -> Markup {
     let row = |job: &Job| {
         let took = job.duration_ms.map_or_else(|| took(job.started_at, job.ended_at, frame.now), format_duration);
         html! {
-            td { (links::record(frame, "jobs", job.id.as_str())) }
+            td { (links::record(frame, "jobs", &job.id)) }
             td { (state(job.status.as_str())) }
             td { (took) }
             td { (job.lane) }
@@ -276,7 +276,7 @@ pub fn run_page(frame: &Frame, content: &RunContent) -> Markup {
             dt { "Harness" } dd { (run.harness) " in " (run.runtime) }
             dt { "Actor" } dd { bdi { (run.actor) } }
             @if let Some(issue) = &run.issue_id { dt { "Issue" } dd { (links::issue(frame, issue)) } }
-            @if let Some(session) = &run.session_id { dt { "Session" } dd { (links::record(frame, "sessions", session.as_str())) } }
+            @if let Some(session) = &run.session_id { dt { "Session" } dd { (links::record(frame, "sessions", session)) } }
             @if let Some(branch) = &run.task.branch { dt { "Branch" } dd { code { (branch) } } }
             @if let Some(host) = &run.host { dt { "Machine" } dd { (host) } }
             dt { "Started" } dd { (time(run.started_at)) }
@@ -336,8 +336,8 @@ pub fn job_page(frame: &Frame, job: &Job) -> Markup {
             dt { "Command" } dd { code { (job.command) } }
             dt { "Actor" } dd { bdi { (job.actor) } }
             @if let Some(issue) = &job.issue_id { dt { "Issue" } dd { (links::issue(frame, issue)) } }
-            @if let Some(run) = &job.run_id { dt { "Run" } dd { (links::record(frame, "runs", run.as_str())) } }
-            @if let Some(session) = &job.session_id { dt { "Session" } dd { (links::record(frame, "sessions", session.as_str())) } }
+            @if let Some(run) = &job.run_id { dt { "Run" } dd { (links::record(frame, "runs", run)) } }
+            @if let Some(session) = &job.session_id { dt { "Session" } dd { (links::record(frame, "sessions", session)) } }
             dt { "Started" } dd { (time(job.started_at)) }
             dt { "Took" } dd { (took) }
             @if let Some(code) = job.end.exit_code { dt { "Exit code" } dd { (code) } }

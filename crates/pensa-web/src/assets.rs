@@ -1,24 +1,72 @@
-//! Holds the style sheet and the script. Their names contain a hash of their content, so that browsers keep them for ever.
+//! Holds style sheets and scripts. The name of each contains a hash of its content, so that browsers keep it for ever.
 
-pub const STYLE: &str = include_str!("../assets/pensa.css");
-pub const SCRIPT: &str = include_str!("../assets/pensa.js");
+use std::sync::LazyLock;
 
-/// FNV-1a: a name for content, not a protection of it.
-const fn hash(text: &str) -> u64 {
-    let (bytes, mut at, mut hash) = (text.as_bytes(), 0, 0xcbf2_9ce4_8422_2325_u64);
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
+/// A file that pages refer to.
+#[derive(Debug)]
+pub struct Asset {
+    pub name: String,
+    pub media_type: &'static str,
+    pub text: &'static str,
+}
+
+/// The path below which assets are served.
+pub const PATH: &str = "/ui/assets/";
+
+macro_rules! assets {
+    ($media_type:literal: $($name:literal),*) => {
+        [$(Asset::new($name, $media_type, include_str!(concat!("../assets/", $name)))),*]
+    };
+}
+
+/// Style sheets, in order.
+pub static STYLES: LazyLock<[Asset; 1]> = LazyLock::new(|| assets!("text/css; charset=utf-8": "pensa.css"));
+/// Scripts of every page, in order.
+pub static SCRIPTS: LazyLock<[Asset; 2]> =
+    LazyLock::new(|| assets!("text/javascript; charset=utf-8": "live.js", "pensa.js"));
+
+impl Asset {
+    fn new(name: &str, media_type: &'static str, text: &'static str) -> Self {
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+        Self { name: format!("{stem}-{:016x}.{extension}", hash(text)), media_type, text }
     }
-    hash
+
+    fn href(&self) -> String {
+        format!("{PATH}{}", self.name)
+    }
 }
 
-/// The file name of the style sheet.
-pub fn style_name() -> String {
-    format!("pensa-{:016x}.css", const { hash(STYLE) })
+/// FNV-1a, which names content and protects nothing.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The file name of the script.
-pub fn script_name() -> String {
-    format!("pensa-{:016x}.js", const { hash(SCRIPT) })
+/// The addresses of the style sheets.
+pub fn styles() -> impl Iterator<Item = String> {
+    STYLES.iter().map(Asset::href)
+}
+
+/// The addresses of the scripts.
+pub fn scripts() -> impl Iterator<Item = String> {
+    SCRIPTS.iter().map(Asset::href)
+}
+
+/// The asset with this name, and its number among all.
+pub fn find(name: &str) -> Option<(usize, &'static Asset)> {
+    STYLES.iter().chain(SCRIPTS.iter()).enumerate().find(|(_, asset)| asset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_content() {
+        let [one, other] = ["a", "b"].map(|text| Asset::new("x.css", "text/css", text));
+        assert_ne!(one.name, other.name);
+        assert!(one.name.starts_with("x-") && one.name.ends_with(".css"));
+        for href in styles().chain(scripts()) {
+            assert!(find(href.strip_prefix(PATH).expect("a path of ours")).is_some(), "{href}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
-//! Renders the frame of every page: title, navigation, who acts, messages.
+//! Renders the frame of every page: title, navigation, who acts, messages. Pages ask the [`Frame`] where things are and
+//! what the reader may do.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use pensa_core::{Access, Timestamp};
 
 use crate::assets;
 
@@ -35,79 +37,73 @@ impl Page {
         Self::Settings,
     ];
 
-    /// What its link says.
-    pub fn name(self) -> &'static str {
+    /// The text of its link, and its path below `/ui/`, which is also its file name in an export.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Board => "Board",
-            Self::List => "List",
-            Self::Graph => "Graph",
-            Self::Agents => "Agents",
-            Self::Sessions => "Sessions",
-            Self::Memory => "Memory",
-            Self::Insights => "Insights",
-            Self::Charts => "Charts",
-            Self::Log => "Log",
-            Self::Releases => "Releases",
-            Self::Settings => "Settings",
+            Self::Board => ("Board", "board"),
+            Self::List => ("List", "list"),
+            Self::Graph => ("Graph", "graph"),
+            Self::Agents => ("Agents", "agents"),
+            Self::Sessions => ("Sessions", "sessions"),
+            Self::Memory => ("Memory", "memory"),
+            Self::Insights => ("Insights", "insights"),
+            Self::Charts => ("Charts", "charts"),
+            Self::Log => ("Log", "log"),
+            Self::Releases => ("Releases", "releases"),
+            Self::Settings => ("Settings", "settings"),
         }
     }
 
-    /// Its path below `/ui/`, and its file name in an export.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Board => "board",
-            Self::List => "list",
-            Self::Graph => "graph",
-            Self::Agents => "agents",
-            Self::Sessions => "sessions",
-            Self::Memory => "memory",
-            Self::Insights => "insights",
-            Self::Charts => "charts",
-            Self::Log => "log",
-            Self::Releases => "releases",
-            Self::Settings => "settings",
-        }
+    pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    pub const fn path(self) -> &'static str {
+        self.words().1
     }
 }
 
-/// How pages refer to each other.
+/// Where pages are read, which decides how they refer to each other and whether they have forms and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
-    /// Served: links begin with [`Frame::root`], forms and scripts work.
     Served,
-    /// Files of `pn export --html DIR`: relative links with `.html`, no forms, no script.
+    /// The files of `pn export --html DIR`.
     Files,
-    /// One file of `pn export --html FILE --single`: links within it, style inline.
+    /// The one file of `pn export --html FILE --single`, with its style inline.
     SingleFile,
 }
 
 /// What surrounds the body of a page.
 #[derive(Debug, Clone)]
 pub struct Frame {
+    pub medium: Medium,
     /// The path before `/ui/…`: empty, or `/p/PROJECT` on a server.
     pub root: String,
+    /// The address of this page with its query; forms return to it.
+    pub here: String,
     /// The name of the project.
     pub project: String,
     /// Who acts; `None` in exports.
     pub actor: Option<String>,
-    /// Whether the reader may change anything; without it pages have no forms that write.
-    pub may_write: bool,
+    /// What the reader may do; pages have no forms beyond it.
+    pub may: Access,
     /// The value of the hidden field `csrf`; `None` where forms rely on Origin and Sec-Fetch.
     pub csrf: Option<String>,
-    /// The number of the last event that the page shows.
-    pub last_event: i64,
-    /// Which link of the navigation is the current page.
-    pub current: Option<Page>,
-    /// What happened, shown above the page.
-    pub message: Option<Message>,
     /// Whether the reader is logged in with a session that can be ended.
     pub has_session: bool,
-    pub medium: Medium,
+    /// The number of the last event that the page shows.
+    pub last_event: i64,
+    /// The time from which ages are counted.
+    pub now: Timestamp,
+    /// The current page in the navigation.
+    pub current: Option<Page>,
+    /// What happened, shown above the page.
+    pub notice: Option<PageNotice>,
 }
 
-/// Shown above the page.
+/// Shown above a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct PageNotice {
     pub text: String,
     /// What to do next.
     pub hint: Option<String>,
@@ -115,11 +111,25 @@ pub struct Message {
 }
 
 impl Frame {
+    /// Whether the page has forms that change something.
+    pub fn may_write(&self) -> bool {
+        self.may(Access::Write)
+    }
+
+    pub fn may(&self, access: Access) -> bool {
+        self.medium == Medium::Served && self.may >= access
+    }
+
+    /// Whether forms that only ask, such as filters, work.
+    pub fn is_served(&self) -> bool {
+        self.medium == Medium::Served
+    }
+
     /// The address of a page.
     pub fn href(&self, page: Page) -> String {
         match self.medium {
-            Medium::Served => format!("{}/ui/{}", self.root, page.path()),
-            Medium::Files => format!("{}.html", page.path()),
+            Medium::Served => self.ui(page.path()),
+            Medium::Files => format!("{}{}.html", self.root, page.path()),
             Medium::SingleFile => format!("#{}", page.path()),
         }
     }
@@ -127,43 +137,59 @@ impl Frame {
     /// The address of an issue's page.
     pub fn issue_href(&self, id: &str) -> String {
         match self.medium {
-            Medium::Served => format!("{}/ui/issues/{id}", self.root),
-            Medium::Files => format!("issue-{id}.html"),
-            Medium::SingleFile => format!("#issue-{id}"),
+            Medium::Served => self.ui(&format!("issues/{id}")),
+            Medium::Files => format!("{}issues/{id}.html", self.root),
+            Medium::SingleFile => format!("#{id}"),
         }
     }
 
-    /// The address of anything else below `/ui/`; only where pages are served.
+    /// An address below `/ui/`; only where pages are served.
     pub fn ui(&self, path: &str) -> String {
         format!("{}/ui/{path}", self.root)
     }
 
-    /// The hidden field that forms carry.
-    pub fn csrf_field(&self) -> Markup {
-        html! { @if let Some(csrf) = &self.csrf { input type="hidden" name="csrf" value=(csrf); } }
+    /// The hidden fields of every form that changes something.
+    pub fn hidden(&self) -> Markup {
+        html! {
+            @if let Some(csrf) = &self.csrf { input type="hidden" name="csrf" value=(csrf); }
+            input type="hidden" name="back" value=(self.here);
+        }
+    }
+
+    /// A form that runs an operation of the catalog. Its fields are those of the operation; empty ones are left out
+    /// unless the operation changes a record, where they clear.
+    pub fn form(&self, operation: &str, class: &str, fields: Markup) -> Markup {
+        html! {
+            form method="post" action=(self.ui(&format!("do/{operation}"))) class=(class) { (self.hidden()) (fields) }
+        }
     }
 }
 
 /// A whole page.
 pub fn page(frame: &Frame, title: &str, body: Markup) -> Markup {
     html! {
+        (head(frame, title))
+        body data-root=(frame.root) data-last-event=(frame.last_event) {
+            a.skip href="#main" { "Skip to the content" }
+            (header(frame))
+            div #messages aria-live="polite" { @if let Some(notice) = &frame.notice { (self::notice(notice)) } }
+            main #main tabindex="-1" { (body) }
+        }
+    }
+}
+
+fn head(frame: &Frame, title: &str) -> Markup {
+    html! {
         (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · " (frame.project) }
-                (style(frame))
-                @if frame.medium == Medium::Served {
-                    script src=(format!("/ui/assets/{}", assets::script_name())) defer {}
-                }
-            }
-            body data-root=(frame.root) data-last-event=(frame.last_event) {
-                a.skip href="#main" { "Skip to the content" }
-                (header(frame))
-                @if let Some(message) = &frame.message { (notice(message)) }
-                main #main tabindex="-1" { (body) }
+        html lang="en";
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) @if !frame.project.is_empty() { " · " (frame.project) } }
+            (style(frame))
+            @if frame.is_served() {
+                @for script in assets::scripts() { script src=(script) defer {} }
             }
         }
     }
@@ -172,9 +198,11 @@ pub fn page(frame: &Frame, title: &str, body: Markup) -> Markup {
 fn style(frame: &Frame) -> Markup {
     html! {
         @match frame.medium {
-            Medium::Served => { link rel="stylesheet" href=(format!("/ui/assets/{}", assets::style_name())); }
-            Medium::Files => { link rel="stylesheet" href=(assets::style_name()); }
-            Medium::SingleFile => { style { (maud::PreEscaped(assets::STYLE)) } }
+            Medium::Served => { @for style in assets::styles() { link rel="stylesheet" href=(style); } }
+            Medium::Files => {
+                @for asset in assets::STYLES.iter() { link rel="stylesheet" href=(format!("{}{}", frame.root, asset.name)); }
+            }
+            Medium::SingleFile => { style { @for asset in assets::STYLES.iter() { (PreEscaped(asset.text)) } } }
         }
     }
 }
@@ -182,26 +210,77 @@ fn style(frame: &Frame) -> Markup {
 fn header(frame: &Frame) -> Markup {
     html! {
         header.top {
-            span.project { (frame.project) }
+            a.project href=(frame.href(Page::Board)) { (frame.project) }
             nav aria-label="Pages" {
                 @for page in Page::ALL {
-                    a href=(frame.href(page)) aria-current=[(frame.current == Some(page)).then_some("page")] { (page.name()) }
+                    @let is_current = frame.current == Some(page);
+                    a href=(frame.href(page)) aria-current=[is_current.then_some("page")] { (page.name()) }
                 }
             }
-            div #presence aria-live="polite" {}
-            @if let Some(actor) = &frame.actor { span.actor title="Who you act as" { (actor) } }
+            @if frame.is_served() {
+                span #presence role="status" {}
+                span #live role="status" {}
+            }
+            @if let Some(actor) = &frame.actor { span.actor title="Changes are made under this name" { (actor) } }
             @if frame.has_session {
-                form method="post" action="/ui/logout" { (frame.csrf_field()) button { "Log out" } }
+                form.logout method="post" action="/ui/logout" { (frame.hidden()) button { "Log out" } }
             }
         }
     }
 }
 
-fn notice(message: &Message) -> Markup {
+fn notice(notice: &PageNotice) -> Markup {
     html! {
-        div.notice .error[message.is_error] role=(if message.is_error { "alert" } else { "status" }) {
-            p { (message.text) }
-            @if let Some(hint) = &message.hint { p.hint { (hint) } }
+        div.notice .error[notice.is_error] role=(if notice.is_error { "alert" } else { "status" }) {
+            p { (notice.text) }
+            @if let Some(hint) = &notice.hint { p.hint { (hint) } }
         }
+    }
+}
+
+/// A page without navigation, for readers who are not logged in.
+pub fn login(notice: Option<&PageNotice>, asks_name: bool) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en";
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { "Log in · Pensa" }
+            @for style in assets::styles() { link rel="stylesheet" href=(style); }
+        }
+        body.login {
+            main #main {
+                h1 { "Pensa" }
+                @if let Some(notice) = notice { (self::notice(notice)) }
+                form method="post" action="/login" {
+                    label { "Token" input type="password" name="token" required autocomplete="current-password"; }
+                    @if asks_name {
+                        label { "Your name" input name="name" autocomplete="username"; }
+                        p.hint { "Your changes are made under this name. Without one, under the id of the token." }
+                    }
+                    button.primary { "Log in" }
+                }
+            }
+        }
+    }
+}
+
+/// A time as `2026-02-27 14:30`, in UTC.
+pub fn time(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    let shown = text.get(..16).unwrap_or(&text).replace('T', " ");
+    html! { time datetime=(text) title=(text) { (shown) } }
+}
+
+/// How long ago a time was, in one unit.
+pub fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_millis().saturating_sub(at.as_millis()).max(0) / 1000;
+    match seconds {
+        0..60 => "now".to_owned(),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }

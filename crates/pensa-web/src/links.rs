@@ -1,5 +1,7 @@
 //! Renders references to records: links where a page of the record exists.
 
+use std::fmt::Display;
+
 use maud::{Markup, html};
 use pensa_core::triage::IssueBrief;
 
@@ -7,21 +9,21 @@ use crate::board::encoded;
 use crate::layout::Frame;
 
 /// An issue by its id.
-pub fn issue(frame: &Frame, id: impl AsRef<str>) -> Markup {
-    let id = id.as_ref();
-    html! { a.id href=(frame.issue_href(id)) { (id) } }
+pub fn issue<T: Display + ?Sized>(frame: &Frame, id: &T) -> Markup {
+    let id = id.to_string();
+    html! { a.id href=(frame.issue_href(&id)) { (id) } }
 }
 
 /// An issue with what people know it by.
 pub fn brief(frame: &Frame, issue: &IssueBrief) -> Markup {
-    html! { (self::issue(frame, issue.id.as_str())) " " span.priority { (issue.priority) } " " bdi { (issue.title) } }
+    html! { (self::issue(frame, &issue.id)) " " span.priority { (issue.priority) } " " bdi { (issue.title) } }
 }
 
 /// A record with a page of its own below `/ui/KIND/`.
-pub fn record(frame: &Frame, pages: &str, id: impl AsRef<str>) -> Markup {
-    let id = id.as_ref();
+pub fn record<T: Display + ?Sized>(frame: &Frame, pages: &str, id: &T) -> Markup {
+    let id = id.to_string();
     html! {
-        @if frame.is_served() { a.id href=(frame.ui(&format!("{pages}/{}", encoded(id)))) { (id) } }
+        @if frame.is_served() { a.id href=(frame.ui(&format!("{pages}/{}", encoded(&id)))) { (id) } }
         @else { span.id { (id) } }
     }
 }

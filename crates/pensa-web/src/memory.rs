@@ -102,7 +102,7 @@ fn provenance(frame: &Frame, learning: &Learning) -> Markup {
             @if let Some(work) = learning.work.as_ref().filter(|work| learning.issue_id.as_ref() != Some(*work)) {
                 ", work on " (links::issue(frame, work))
             }
-            @if let Some(session) = &learning.session_id { ", in " (links::record(frame, "sessions", session.as_str())) }
+            @if let Some(session) = &learning.session_id { ", in " (links::record(frame, "sessions", session)) }
             @match learning.verified_at {
                 Some(at) => { ", verified " (age(at, frame.now)) " ago" }
                 None => ", never verified"

@@ -103,7 +103,7 @@ fn list(frame: &Frame, content: &SessionsContent) -> Markup {
                         @let session = &summary.session;
                         @let state = if session.ended_at.is_some() { "ended" } else { "active" };
                         tr {
-                            td { (links::record(frame, "sessions", session.id.as_str())) }
+                            td { (links::record(frame, "sessions", &session.id)) }
                             td { span.id { (session.agent_id) } }
                             td { span.state data-state=(state) { (state) } }
                             td { (time(session.created_at)) " " span.faint { (age(session.created_at, frame.now)) " ago" } }
@@ -175,7 +175,7 @@ pub fn session_page(frame: &Frame, content: &SessionContent) -> Markup {
         dl.facts {
             dt { "Agent" } dd { span.id { (session.agent_id) } }
             @if let Some(issue) = &session.issue_id { dt { "Issue" } dd { (links::issue(frame, issue)) } }
-            @if let Some(run) = &session.run_id { dt { "Run" } dd { (links::record(frame, "runs", run.as_str())) } }
+            @if let Some(run) = &session.run_id { dt { "Run" } dd { (links::record(frame, "runs", run)) } }
             dt { "Began" } dd { (time(session.created_at)) ", by " (session.opened_by) }
             @if let Some(ended) = session.ended_at { dt { "Ended" } dd { (time(ended)) } }
             dt { "Lasted" } dd { (format_duration(summary.duration_ms)) ", " (summary.entries) " entries" }
