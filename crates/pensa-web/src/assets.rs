@@ -20,10 +20,11 @@ macro_rules! assets {
 }
 
 /// Style sheets, in order.
-pub static STYLES: LazyLock<[Asset; 1]> = LazyLock::new(|| assets!("text/css; charset=utf-8": "pensa.css"));
+pub static STYLES: LazyLock<[Asset; 2]> =
+    LazyLock::new(|| assets!("text/css; charset=utf-8": "pensa.css", "pages.css"));
 /// Scripts of every page, in order.
-pub static SCRIPTS: LazyLock<[Asset; 2]> =
-    LazyLock::new(|| assets!("text/javascript; charset=utf-8": "live.js", "pensa.js"));
+pub static SCRIPTS: LazyLock<[Asset; 4]> =
+    LazyLock::new(|| assets!("text/javascript; charset=utf-8": "live.js", "pensa.js", "graph.js", "text.js"));
 
 impl Asset {
     fn new(name: &str, media_type: &'static str, text: &'static str) -> Self {
@@ -49,6 +50,11 @@ pub fn styles() -> impl Iterator<Item = String> {
 /// The addresses of the scripts.
 pub fn scripts() -> impl Iterator<Item = String> {
     SCRIPTS.iter().map(Asset::href)
+}
+
+/// The scripts of files that no server gives.
+pub fn static_scripts() -> impl Iterator<Item = &'static Asset> {
+    SCRIPTS.iter().filter(|asset| asset.name.starts_with("graph-"))
 }
 
 /// The asset with this name, and its number among all.

@@ -131,7 +131,7 @@ fn description(frame: &Frame, issue: &Issue) -> Markup {
     let text = issue.description.as_deref().unwrap_or_default();
     html! {
         section.description aria-label="Description" {
-            @if text.is_empty() { p.empty { "No description." } } @else { div.markdown { (markdown::markdown(text)) } }
+            @if text.is_empty() { p.empty { "No description." } } @else { (markdown::markdown(text)) }
             @if frame.may_write() {
                 details.edit #edit-texts {
                     summary aria-keyshortcuts="e" { "Edit" }
@@ -360,7 +360,7 @@ fn comments(frame: &Frame, issue: &Issue, comments: &[Comment]) -> Markup {
             @for comment in comments {
                 article.comment data-id=(comment.id) {
                     p.meta { strong { (comment.actor) } " " (time(comment.created_at)) }
-                    div.markdown { (markdown::markdown(&comment.text)) }
+                    (markdown::markdown(&comment.text))
                 }
             }
             @if frame.may_write() {

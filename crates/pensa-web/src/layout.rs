@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pensa_core::{Access, Timestamp};
 
 use crate::assets;
+use crate::board::encoded;
 
 /// The pages of a project, in the order of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +130,7 @@ impl Frame {
     pub fn href(&self, page: Page) -> String {
         match self.medium {
             Medium::Served => self.ui(page.path()),
+            Medium::Files if page == Page::Board => format!("{}index.html", self.root),
             Medium::Files => format!("{}{}.html", self.root, page.path()),
             Medium::SingleFile => format!("#{}", page.path()),
         }
@@ -137,10 +139,18 @@ impl Frame {
     /// The address of an issue's page.
     pub fn issue_href(&self, id: &str) -> String {
         match self.medium {
-            Medium::Served => self.ui(&format!("issues/{id}")),
-            Medium::Files => format!("{}issues/{id}.html", self.root),
-            Medium::SingleFile => format!("#{id}"),
+            Medium::Served => self.ui(&format!("issues/{}", encoded(id))),
+            Medium::Files => format!("{}issues/{}.html", self.root, file_stem(id)),
+            Medium::SingleFile => format!("#issue-{}", file_stem(id)),
         }
+    }
+
+    /// The pages that there are.
+    fn pages(&self) -> impl Iterator<Item = Page> {
+        let is_exported = |page: &Page| {
+            matches!(page, Page::Board | Page::List | Page::Graph | Page::Charts | Page::Releases)
+        };
+        Page::ALL.into_iter().filter(move |page| self.is_served() || is_exported(page))
     }
 
     /// An address below `/ui/`; only where pages are served.
@@ -188,8 +198,12 @@ fn head(frame: &Frame, title: &str) -> Markup {
             meta name="color-scheme" content="light dark";
             title { (title) @if !frame.project.is_empty() { " · " (frame.project) } }
             (style(frame))
-            @if frame.is_served() {
-                @for script in assets::scripts() { script src=(script) defer {} }
+            @match frame.medium {
+                Medium::Served => { @for script in assets::scripts() { script src=(script) defer {} } }
+                Medium::Files => {
+                    @for asset in assets::static_scripts() { script src=(format!("{}{}", frame.root, asset.name)) defer {} }
+                }
+                Medium::SingleFile => {}
             }
         }
     }
@@ -207,12 +221,13 @@ fn style(frame: &Frame) -> Markup {
     }
 }
 
-fn header(frame: &Frame) -> Markup {
+/// The top of a page.
+pub(crate) fn header(frame: &Frame) -> Markup {
     html! {
         header.top {
             a.project href=(frame.href(Page::Board)) { (frame.project) }
             nav aria-label="Pages" {
-                @for page in Page::ALL {
+                @for page in frame.pages() {
                     @let is_current = frame.current == Some(page);
                     a href=(frame.href(page)) aria-current=[is_current.then_some("page")] { (page.name()) }
                 }
@@ -282,5 +297,38 @@ pub fn age(at: Timestamp, now: Timestamp) -> String {
         60..3_600 => format!("{} min", seconds / 60),
         3_600..86_400 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// A name for the file of a record. An id may have any character; one that is no part of a plain name becomes `_` and its
+/// bytes in hexadecimal, so that different ids have different names.
+pub fn file_stem(id: &str) -> String {
+    let one = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' || c == '.' {
+            return c.to_string();
+        }
+        c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("_{byte:02x}")).collect()
+    };
+    let stem: String = id.chars().map(one).collect();
+    if stem.starts_with('.') { stem.replacen('.', "_2e", 1) } else { stem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_records_stay_in_their_directory() {
+        for (id, stem) in [
+            ("pn-1a2b3c4d", "pn-1a2b3c4d"),
+            ("bd-42.1", "bd-42.1"),
+            ("../x", "_2e._2fx"),
+            ("..", "_2e."),
+            ("a_2f", "a_5f2f"),
+            ("a/", "a_2f"),
+            ("é\\", "_c3_a9_5c"),
+        ] {
+            assert_eq!(file_stem(id), stem);
+        }
     }
 }

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod assets;
 pub mod board;
 pub mod charts;
+pub mod export;
 pub mod graph;
 pub mod insights;
 pub mod issue;

@@ -5,7 +5,7 @@ use pensa_core::Access;
 use pensa_core::event::describe;
 use pensa_core::ops::audit::AuditLine;
 use pensa_core::ops::store::{StoreInfo, StoreSummary};
-use pensa_core::project::{NewToken, Project, Role, Token};
+use pensa_core::project::{Project, Role, Token};
 
 use crate::layout::{Frame, time};
 
@@ -18,30 +18,16 @@ pub struct SettingsContent {
     pub tokens: Option<Vec<Token>>,
     pub audit: Option<Vec<AuditLine>>,
     pub projects: Option<Vec<Project>>,
-    /// A token that was just made: its secret is shown only now
-    pub new_token: Option<NewToken>,
 }
 
 /// The body of the page.
 pub fn page(frame: &Frame, content: &SettingsContent) -> Markup {
     html! {
         div.bar { h1 { "Settings" } }
-        @if let Some(token) = &content.new_token { (secret(token)) }
         (served(frame, content))
         @if let Some(projects) = &content.projects { (self::projects(frame, projects)) }
         @if let Some(tokens) = &content.tokens { (self::tokens(frame, tokens)) }
         @if let Some(audit) = &content.audit { (self::audit(audit)) }
-    }
-}
-
-fn secret(token: &NewToken) -> Markup {
-    html! {
-        section.notice role="status" {
-            h2 { "The new token" }
-            p { "Copy it now: it is not shown again." }
-            pre.secret tabindex="0" { (token.token) }
-            p.hint { (token.id) ", " (token.role) @if let Some(project) = &token.project { " in " (project) } }
-        }
     }
 }
 
@@ -167,18 +153,27 @@ fn revoke(frame: &Frame, token: &Token) -> Markup {
     }
 }
 
-/// The answer is shown once, so the form leads to a page and not back.
 fn make_token(frame: &Frame) -> Markup {
-    let roles = Role::ALL.into_iter().filter(|role| *role != Role::Operator || frame.may(Access::Operate));
+    let roles = Role::ALL.into_iter().filter(|role| *role != Role::Operator);
+    let expires = html! { label { "Valid for" input name="expires" placeholder="90d"; } };
     html! {
         details.form {
             summary { "Make a token" }
-            form.stacked method="post" action=(frame.ui("tokens")) {
-                (frame.hidden())
-                label { "Project" input name="project" value=(frame.project); }
+            (frame.form("token.create", "stacked", html! {
+                label { "Project" input name="project" value=(frame.project) required; }
                 label { "Role" select name="role" { @for role in roles { option value=(role) { (role) } } } }
-                label { "Valid for" input name="expires" placeholder="90d"; }
+                (expires)
                 button { "Make it" }
+            }))
+        }
+        @if frame.may(Access::Operate) {
+            details.form {
+                summary { "Make a token for operating the server" }
+                (frame.form("token.create", "stacked", html! {
+                    input type="hidden" name="operator" value="true";
+                    (expires)
+                    button { "Make it" }
+                }))
             }
         }
     }
@@ -239,15 +234,13 @@ mod tests {
                 "created_at": AT, "created_by": text})).expect("a token")]),
             audit: Some(vec![serde_json::from_value(line).expect("a line")]),
             projects: Some(vec![project("web", false), project("old", true)]),
-            new_token: Some(serde_json::from_value(json!({"id": "tk-2", "token": "the-secret", "project": "web",
-                "role": "viewer"})).expect("a token")),
         }
     }
 
     #[test]
     fn an_operator_manages_projects_and_tokens() {
         let html = page(&frame(), &content("x")).into_string();
-        for part in ["the-secret", "token.revoke", "project.create", "project.archive", "/p/web/ui/board", "value=\"operator\"", "Audit"] {
+        for part in ["token.revoke", "project.create", "project.archive", "/p/web/ui/board", "name=\"operator\"", "Audit"] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(!html.contains("/p/old/"), "archived projects are not served");
@@ -257,7 +250,7 @@ mod tests {
     fn an_admin_manages_tokens_but_no_projects() {
         let admin = Frame { may: Access::Admin, ..frame() };
         let html = page(&admin, &content("x")).into_string();
-        assert!(html.contains("token.revoke") && !html.contains("project.") && !html.contains("value=\"operator\""));
+        assert!(html.contains("token.revoke") && !html.contains("project.") && !html.contains("name=\"operator\""));
     }
 
     #[test]

@@ -41,6 +41,7 @@ mod draw;
 mod edit;
 mod events;
 mod export_beads;
+mod export_html;
 mod gc;
 mod harness;
 pub(crate) mod help;
