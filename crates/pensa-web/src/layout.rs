@@ -267,6 +267,22 @@ pub fn login(notice: Option<&PageNotice>, asks_name: bool) -> Markup {
     }
 }
 
+/// A page without content: what is to be said stands above it.
+pub fn message_page(frame: &Frame, title: &str) -> Markup {
+    page(frame, title, html! {})
+}
+
+/// A page that asks for itself again at once. A browser that follows a link of another site leaves out our cookie; when
+/// our own page asks, it does not.
+pub fn ask_again() -> Markup {
+    html! { (DOCTYPE) meta http-equiv="refresh" content="0"; title { "Pensa" } }
+}
+
+/// Names with their values.
+pub fn facts(facts: &[(String, String)]) -> Markup {
+    html! { dl { @for (name, value) in facts { dt { (name) } dd { code { (value) } } } } }
+}
+
 /// A time as `2026-02-27 14:30`, in UTC.
 pub fn time(at: Timestamp) -> Markup {
     let text = at.to_string();

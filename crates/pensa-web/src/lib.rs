@@ -20,4 +20,4 @@ pub mod sessions;
 pub mod settings;
 pub mod svg;
 
-pub use maud::{Markup, html};
+pub use maud::Markup;
