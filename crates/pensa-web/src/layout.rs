@@ -189,6 +189,7 @@ fn head(frame: &Frame, title: &str) -> Markup {
             title { (title) @if !frame.project.is_empty() { " · " (frame.project) } }
             (style(frame))
             @if frame.is_served() {
+                link rel="icon" href=(assets::icon());
                 @for script in assets::scripts() { script src=(script) defer {} }
             }
         }
@@ -248,6 +249,7 @@ pub fn login(notice: Option<&PageNotice>, asks_name: bool) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { "Log in · Pensa" }
+            link rel="icon" href=(assets::icon());
             @for style in assets::styles() { link rel="stylesheet" href=(style); }
         }
         body.login {
