@@ -26,6 +26,9 @@ pub static STYLES: LazyLock<[Asset; 2]> =
 pub static SCRIPTS: LazyLock<[Asset; 4]> =
     LazyLock::new(|| assets!("text/javascript; charset=utf-8": "live.js", "pensa.js", "graph.js", "text.js"));
 
+/// The icon of every page.
+pub static ICONS: LazyLock<[Asset; 1]> = LazyLock::new(|| assets!("image/svg+xml": "icon.svg"));
+
 impl Asset {
     fn new(name: &str, media_type: &'static str, text: &'static str) -> Self {
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -47,6 +50,11 @@ pub fn styles() -> impl Iterator<Item = String> {
     STYLES.iter().map(Asset::href)
 }
 
+/// The address of the icon.
+pub fn icon() -> String {
+    ICONS[0].href()
+}
+
 /// The addresses of the scripts.
 pub fn scripts() -> impl Iterator<Item = String> {
     SCRIPTS.iter().map(Asset::href)
@@ -59,7 +67,7 @@ pub fn static_scripts() -> impl Iterator<Item = &'static Asset> {
 
 /// The asset with this name, and its number among all.
 pub fn find(name: &str) -> Option<(usize, &'static Asset)> {
-    STYLES.iter().chain(SCRIPTS.iter()).enumerate().find(|(_, asset)| asset.name == name)
+    STYLES.iter().chain(SCRIPTS.iter()).chain(ICONS.iter()).enumerate().find(|(_, asset)| asset.name == name)
 }
 
 #[cfg(test)]

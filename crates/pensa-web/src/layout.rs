@@ -199,7 +199,10 @@ fn head(frame: &Frame, title: &str) -> Markup {
             title { (title) @if !frame.project.is_empty() { " · " (frame.project) } }
             (style(frame))
             @match frame.medium {
-                Medium::Served => { @for script in assets::scripts() { script src=(script) defer {} } }
+                Medium::Served => {
+                    link rel="icon" href=(assets::icon());
+                    @for script in assets::scripts() { script src=(script) defer {} }
+                }
                 Medium::Files => {
                     @for asset in assets::static_scripts() { script src=(format!("{}{}", frame.root, asset.name)) defer {} }
                 }
@@ -263,6 +266,7 @@ pub fn login(notice: Option<&PageNotice>, asks_name: bool) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { "Log in · Pensa" }
+            link rel="icon" href=(assets::icon());
             @for style in assets::styles() { link rel="stylesheet" href=(style); }
         }
         body.login {
@@ -280,6 +284,22 @@ pub fn login(notice: Option<&PageNotice>, asks_name: bool) -> Markup {
             }
         }
     }
+}
+
+/// A page without content: what is to be said stands above it.
+pub fn message_page(frame: &Frame, title: &str) -> Markup {
+    page(frame, title, html! {})
+}
+
+/// A page that asks for itself again at once. A browser that follows a link of another site leaves out our cookie; when
+/// our own page asks, it does not.
+pub fn ask_again() -> Markup {
+    html! { (DOCTYPE) meta http-equiv="refresh" content="0"; title { "Pensa" } }
+}
+
+/// Names with their values.
+pub fn facts(facts: &[(String, String)]) -> Markup {
+    html! { dl { @for (name, value) in facts { dt { (name) } dd { code { (value) } } } } }
 }
 
 /// A time as `2026-02-27 14:30`, in UTC.

@@ -24,4 +24,4 @@ pub mod svg;
 #[cfg(test)]
 mod testing;
 
-pub use maud::{Markup, html};
+pub use maud::Markup;

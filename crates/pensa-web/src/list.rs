@@ -203,7 +203,7 @@ fn table(frame: &Frame, content: &ListContent) -> Markup {
                                         aria-label=(format!("Select {}", issue.id));
                                 }
                             }
-                            @for field in &content.fields { td.(field.name()) { (field.cell(frame, issue)) } }
+                            @for field in &content.fields { td.(format!("of-{}", field.name())) { (field.cell(frame, issue)) } }
                         }
                     }
                 }

@@ -6,6 +6,7 @@
 mod service;
 mod state;
 mod token_cache;
+mod web;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use crate::rate_limit::RateLimit;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
 use service::TeamService;
+use web::TeamPages;
 
 /// Threads that may block on the database.
 const BLOCKING_THREADS: usize = 128;
@@ -78,7 +80,9 @@ impl TeamServer {
         let stop = Arc::new(watch::Sender::new(false));
         let server = ServerState::open(projects, RateLimit::new(options.rate, options.burst))?;
         let router = router::build(stop.subscribe(), &AllowedCallers::WithToken)?;
-        let service = TeamService::new(server, router, log.dropped());
+        let is_encrypted = tls.is_some() || options.behind_proxy;
+        let pages = TeamPages::new(Arc::clone(&server), is_encrypted, stop.subscribe());
+        let service = TeamService::new(server, router, pages, log.dropped());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }
 

@@ -25,6 +25,7 @@ use tracing_appender::non_blocking::ErrorCounter;
 
 use super::state::ServerState;
 use super::token_cache::unauthorized;
+use super::web::TeamPages;
 use crate::dispatch::unexpected;
 use crate::guard::{bearer, check_content_type};
 use crate::headers;
@@ -35,6 +36,7 @@ use crate::peer::Peer;
 use crate::request_context::{OperationLabel, RequestContext};
 use crate::response::{self, Refusal, RefusalCode};
 use crate::service::catch_panic;
+use crate::web;
 
 /// Path prefix of projects.
 const PROJECTS: &str = "/p/";
@@ -43,6 +45,7 @@ const PROJECTS: &str = "/p/";
 pub(crate) struct TeamService {
     server: Arc<ServerState>,
     router: TowerToHyperService<Router>,
+    pages: TeamPages,
     metrics: Metrics,
 }
 
@@ -112,9 +115,9 @@ impl Serve for TeamService {
 }
 
 impl TeamService {
-    pub(super) fn new(server: Arc<ServerState>, router: Router, dropped: ErrorCounter) -> Self {
+    pub(super) fn new(server: Arc<ServerState>, router: Router, pages: TeamPages, dropped: ErrorCounter) -> Self {
         let metrics = Metrics::new(StateCollector { server: Arc::clone(&server), dropped });
-        Self { server, router: TowerToHyperService::new(router), metrics }
+        Self { server, router: TowerToHyperService::new(router), pages, metrics }
     }
 
     async fn respond(&self, request: Request<Body>, info: &mut RequestInfo) -> Response {
@@ -126,6 +129,7 @@ impl TeamService {
                 Err(error) => Refusal::from(error).into_response(),
             },
             "/metrics" if is_read => self.metrics_page(),
+            path if is_page(path) => self.respond_page(request, info).await,
             _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
@@ -167,6 +171,23 @@ impl TeamService {
         }
     }
 
+    async fn respond_page(&self, mut request: Request<Body>, info: &mut RequestInfo) -> Response {
+        let project = project_of(request.uri()).map(|(project, rest)| rest.map(|rest| (project.to_owned(), rest)));
+        let project = match project.transpose() {
+            Ok(found) => found.map(|(project, rest)| {
+                *request.uri_mut() = rest;
+                project
+            }),
+            Err(error) => return Refusal::from(error).into_response(),
+        };
+        let (response, grant) = self.pages.answer(project.as_deref(), request).await;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            self.metrics.unauthorized.inc();
+        }
+        info.grant = grant;
+        response
+    }
+
     fn metrics_page(&self) -> Response {
         let Ok(page) = self.metrics.render() else {
             return Refusal::from(unexpected()).into_response();
@@ -197,6 +218,15 @@ impl Collector for StateCollector {
         let dropped = ConstCounter::new(self.dropped.dropped_lines() as u64);
         let help = "Lines of the log dropped because nobody read them fast enough.";
         dropped.encode(encoder.encode_descriptor("pensa_log_lines_dropped", help, None, dropped.metric_type())?)
+    }
+}
+
+/// Whether the path is that of a page: below `/ui/` of the server or of a project, or the login.
+fn is_page(path: &str) -> bool {
+    let below = |path: &str| path.split_once('/').is_some_and(|(_, rest)| rest.is_empty() || web::is_page(&format!("/{rest}")));
+    match path.strip_prefix(PROJECTS) {
+        Some(rest) => below(rest),
+        None => path == "/login" || web::is_page(path),
     }
 }
 

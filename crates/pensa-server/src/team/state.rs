@@ -127,6 +127,16 @@ impl ServerState {
         answer
     }
 
+    /// Runs an operation on the control store for the server itself.
+    pub(super) async fn run_in_control(&self, entry: &'static Entry, caller: Caller, input: Value) -> Result<Bytes> {
+        self.control.dispatch.run(entry, caller, input, None).await
+    }
+
+    /// What the token with this hash grants; `None` if it is no longer valid.
+    pub(super) async fn grant(&self, token_hash: &TokenHash) -> Result<Option<Arc<Grant>>> {
+        self.tokens.grant(token_hash).await
+    }
+
     /// Reads the audit log of every store that the query concerns.
     async fn audit(self: &Arc<Self>, caller: Caller, input: &Value) -> Result<Bytes> {
         let query = Audit::deserialize(input).map_err(|e| Error::invalid(format!("{}: {e}", Audit::NAME)))?;

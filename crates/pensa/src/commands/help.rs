@@ -52,6 +52,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "release",
             "watch",
             "tui",
+            "web",
             "context",
             "prime",
             "setup",

@@ -63,6 +63,7 @@ mod typing;
 mod undo;
 mod upgrade;
 mod views;
+mod web;
 mod windows;
 mod words;
 mod work;
