@@ -14,6 +14,7 @@
 //! models.
 
 mod dispatch;
+mod embed;
 mod fields;
 mod guard;
 mod headers;

@@ -16,6 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use pensa_engine::Caller;
 
 use crate::dispatch;
+use crate::embed::Embed;
 use crate::guard::Guard;
 use crate::listen::Serve;
 use crate::peer::Peer;
@@ -50,6 +51,10 @@ impl DaemonService {
         RequestContext { store, caller, server: None, token_hash: None }
     }
 
+    async fn embed(&self, embed: Embed) -> Response {
+        embed.answer(&self.store).await.unwrap_or_else(|error| Refusal::from(error).into_response())
+    }
+
     async fn page(&self, request: Request<Body>, peer: &Peer) -> Response {
         match self.guard.check_source(&request) {
             Ok(()) => self.pages.answer(&self.guard, self.context(), request, peer).await,
@@ -64,10 +69,13 @@ impl Serve for DaemonService {
             return catch_panic(async { Ok(self.page(request, peer).await) }).await;
         }
         let mut response = match self.guard.admit(&request, peer) {
-            Ok(()) => {
-                request.extensions_mut().insert(self.context());
-                catch_panic(self.router.call(request)).await?
-            }
+            Ok(()) => match Embed::of(&request) {
+                Some(embed) => catch_panic(async { Ok::<_, Infallible>(self.embed(embed).await) }).await?,
+                None => {
+                    request.extensions_mut().insert(self.context());
+                    catch_panic(self.router.call(request)).await?
+                }
+            },
             Err(refusal) => refusal.into_response(),
         };
         self.guard.identity.stamp(response.headers_mut());

@@ -22,8 +22,7 @@ pub struct ChartsContent {
 
 /// The body of the page.
 pub fn page(frame: &Frame, content: &ChartsContent) -> Result<Markup> {
-    let kinds = [ChartKind::Burndown, ChartKind::Flow, ChartKind::CycleTime, ChartKind::Throughput];
-    let issues = kinds.map(|kind| Series::of(kind, &content.chart));
+    let issues = ChartKind::ALL.map(|kind| Series::of(kind, &content.chart));
     // Where nothing was spent, a chart of it says nothing.
     let cost = content.cost.iter().filter(|report| report.total.cost_usd.is_some_and(|spent| spent > 0.0));
     let cost = cost.map(|report| Series::of_cost(report, &content.chart));

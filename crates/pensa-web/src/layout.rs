@@ -150,7 +150,9 @@ impl Frame {
         let is_exported = |page: &Page| {
             matches!(page, Page::Board | Page::List | Page::Graph | Page::Charts | Page::Releases)
         };
-        Page::ALL.into_iter().filter(move |page| self.is_served() || is_exported(page))
+        // Operators of a server open no project.
+        let of_server = |page: &Page| !self.project.is_empty() || *page == Page::Settings;
+        Page::ALL.into_iter().filter(move |page| if self.is_served() { of_server(page) } else { is_exported(page) })
     }
 
     /// An address below `/ui/`; only where pages are served.

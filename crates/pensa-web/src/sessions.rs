@@ -7,6 +7,7 @@ use pensa_core::ops::session::EntryMatch;
 use pensa_core::session::{ReplayStep, SessionSummary};
 use pensa_core::trace::format_duration;
 
+use crate::board::encoded;
 use crate::layout::{Frame, age, time};
 use crate::links;
 use crate::markdown::markdown;
@@ -61,7 +62,7 @@ fn found(frame: &Frame, content: &SessionsContent) -> Markup {
             ul.plain {
                 @for entry in &content.found {
                     li {
-                        a href=(format!("{}#entry-{}", frame.ui(&format!("sessions/{}", entry.session_id)), entry.id)) {
+                        a href=(frame.ui(&format!("sessions/{}?after={}", encoded(entry.session_id.as_str()), entry.id - 1))) {
                             (entry.session_id)
                         }
                         " " (entry.entry_type) " " (time(entry.at)) p { bdi { (entry.excerpt) } }
@@ -161,8 +162,9 @@ pub struct SessionContent {
     /// What its agent is called
     pub agent_name: Option<String>,
     pub steps: Vec<ReplayStep>,
-    /// Entries before and after the page, by which the reader goes on: how many to skip
-    pub earlier: Option<i64>,
+    /// The entry that the page begins after, if not with the first
+    pub after: Option<i64>,
+    /// The last entry of the page, if there are more
     pub later: Option<i64>,
 }
 
@@ -200,15 +202,12 @@ pub fn session_page(frame: &Frame, content: &SessionContent) -> Markup {
 }
 
 fn pager(frame: &Frame, content: &SessionContent) -> Markup {
-    let link = |skip: i64, words: &str| {
-        let path = format!("sessions/{}?skip={skip}", content.summary.session.id);
-        html! { a href=(frame.ui(&path)) { (words) } }
-    };
+    let path = format!("sessions/{}", encoded(content.summary.session.id.as_str()));
     html! {
-        @if content.earlier.is_some() || content.later.is_some() {
+        @if content.after.is_some() || content.later.is_some() {
             nav.pager aria-label="Parts of the conversation" {
-                @if let Some(skip) = content.earlier { (link(skip, "Earlier")) }
-                @if let Some(skip) = content.later { (link(skip, "Later")) }
+                @if content.after.is_some() { a href=(frame.ui(&path)) { "From the start" } }
+                @if let Some(last) = content.later { a href=(frame.ui(&format!("{path}?after={last}"))) { "Later" } }
             }
         }
     }
@@ -289,13 +288,13 @@ mod tests {
             step(2, "call", AT, text),
             step(3, "result", "2026-02-27T14:05:00.000Z", &long),
         ];
-        SessionContent { summary: summary(), agent_name: Some(text.to_owned()), steps, earlier: None, later: Some(200) }
+        SessionContent { summary: summary(), agent_name: Some(text.to_owned()), steps, after: None, later: Some(200) }
     }
 
     #[test]
     fn the_list_has_tokens_cost_and_what_was_found() {
         let html = page(&frame(), &content("gpt-5")).into_string();
-        for part in ["12 k", "$1.50", "1m 5s", "href=\"/ui/sessions/se-1#entry-5\"", "List prices of 2026-01-15"] {
+        for part in ["12 k", "$1.50", "1m 5s", "href=\"/ui/sessions/se-1?after=4\"", "List prices of 2026-01-15"] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }
@@ -303,7 +302,7 @@ mod tests {
     #[test]
     fn a_replay_shows_pauses_and_cuts_long_results() {
         let html = session_page(&frame(), &conversation("say **it**")).into_string();
-        for part in ["<strong>it</strong>", "after 5m", "8 more lines", "skip=200", "href=\"/ui/issues/pn-1\""] {
+        for part in ["<strong>it</strong>", "after 5m", "8 more lines", "after=200", "href=\"/ui/issues/pn-1\""] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

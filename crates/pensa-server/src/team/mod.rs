@@ -3,6 +3,7 @@
 //! Any number of servers can run in front of one database. Their only own state is caches that are at most a few
 //! seconds old.
 
+mod badges;
 mod service;
 mod state;
 mod token_cache;
@@ -27,6 +28,7 @@ use crate::rate_limit::RateLimit;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
 use service::TeamService;
+use badges::PublicBadges;
 use web::TeamPages;
 
 /// Threads that may block on the database.
@@ -44,6 +46,8 @@ pub struct TeamOptions {
     pub rate: u32,
     /// Burst size for each token.
     pub burst: u32,
+    /// Whether badges and charts of every project are shown without a token.
+    pub public_badges: bool,
     pub log: LevelFilter,
 }
 
@@ -82,7 +86,8 @@ impl TeamServer {
         let router = router::build(stop.subscribe(), &AllowedCallers::WithToken)?;
         let is_encrypted = tls.is_some() || options.behind_proxy;
         let pages = TeamPages::new(Arc::clone(&server), is_encrypted, stop.subscribe());
-        let service = TeamService::new(server, router, pages, log.dropped());
+        let badges = options.public_badges.then(|| Arc::new(PublicBadges::new(Arc::clone(&server))));
+        let service = TeamService::new(server, router, pages, badges, log.dropped());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }
 

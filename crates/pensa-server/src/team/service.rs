@@ -23,10 +23,12 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tracing::Level;
 use tracing_appender::non_blocking::ErrorCounter;
 
+use super::badges::PublicBadges;
 use super::state::ServerState;
 use super::token_cache::unauthorized;
 use super::web::TeamPages;
 use crate::dispatch::unexpected;
+use crate::embed::Embed;
 use crate::guard::{bearer, check_content_type};
 use crate::headers;
 use crate::listen::Serve;
@@ -46,6 +48,7 @@ pub(crate) struct TeamService {
     server: Arc<ServerState>,
     router: TowerToHyperService<Router>,
     pages: TeamPages,
+    badges: Option<Arc<PublicBadges>>,
     metrics: Metrics,
 }
 
@@ -115,9 +118,15 @@ impl Serve for TeamService {
 }
 
 impl TeamService {
-    pub(super) fn new(server: Arc<ServerState>, router: Router, pages: TeamPages, dropped: ErrorCounter) -> Self {
+    pub(super) fn new(
+        server: Arc<ServerState>,
+        router: Router,
+        pages: TeamPages,
+        badges: Option<Arc<PublicBadges>>,
+        dropped: ErrorCounter,
+    ) -> Self {
         let metrics = Metrics::new(StateCollector { server: Arc::clone(&server), dropped });
-        Self { server, router: TowerToHyperService::new(router), pages, metrics }
+        Self { server, router: TowerToHyperService::new(router), pages, badges, metrics }
     }
 
     async fn respond(&self, request: Request<Body>, info: &mut RequestInfo) -> Response {
@@ -129,6 +138,10 @@ impl TeamService {
                 Err(error) => Refusal::from(error).into_response(),
             },
             "/metrics" if is_read => self.metrics_page(),
+            path if is_read && public(path).is_some() => match (&self.badges, public(path)) {
+                (Some(badges), Some((project, embed))) => badges.answer(project, embed).await,
+                _ => response::unknown_path(path).into_response(),
+            },
             path if is_page(path) => self.respond_page(request, info).await,
             _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
@@ -228,6 +241,12 @@ fn is_page(path: &str) -> bool {
         Some(rest) => below(rest),
         None => path == "/login" || web::is_page(path),
     }
+}
+
+/// A badge or chart below a project.
+fn public(path: &str) -> Option<(&str, Embed)> {
+    let (project, rest) = path.strip_prefix(PROJECTS)?.split_once('/')?;
+    Some((project, Embed::at(&format!("/{rest}"))?))
 }
 
 /// Whether the path is polled by monitoring; successful polls are not logged.

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pensa_core::ops::kv;
+use pensa_core::project::Role;
 use pensa_core::{Code, Error, Op, Result, Span, Timestamp, json, text};
 use pensa_engine::{Caller, Clock, Grant, SystemClock, entry};
 use serde::{Deserialize, Serialize};
@@ -123,24 +124,34 @@ impl TeamPages {
             let own = granted.map(|own| format!("/p/{}/ui/board", own.name));
             return match own {
                 Some(own) => Ok(html::redirect(&own)),
+                None if session.grant.token.role == Role::Operator => {
+                    let reader = self.reader(session, None, String::new());
+                    Ok(web::answer(reader, request, self.stop.clone()).await)
+                }
                 None => Err(Error::not_found("page", request.uri().path())),
             };
         };
         let granted = granted.filter(|granted| granted.name.as_str() == project);
         let granted = granted.ok_or_else(|| Error::not_found("project", project))?;
         let store: Arc<ServedStore> = self.server.store(&granted).await?;
+        let reader = self.reader(session, Some(store), project.to_owned());
+        Ok(web::answer(reader, request, self.stop.clone()).await)
+    }
+
+    /// Who reads; operators have no store.
+    fn reader(&self, session: OpenSession, store: Option<Arc<ServedStore>>, project: String) -> PageReader {
         let caller = Caller { actor: session.actor, ..session.grant.caller() };
         let (server, token_hash) = (Some(Arc::clone(&self.server)), Some(session.token_hash));
         let state = KeptSessionState { server: Arc::clone(&self.server), key: session.key };
-        let reader = PageReader {
-            context: RequestContext { store: Some(store), caller, server, token_hash },
-            root: format!("/p/{project}"),
-            project: project.to_owned(),
+        PageReader {
+            context: RequestContext { store, caller, server, token_hash },
+            control: Some(self.server.control()),
+            root: if project.is_empty() { String::new() } else { format!("/p/{project}") },
+            project,
             csrf: Some(session.csrf),
             has_session: true,
             is_ended: Some(Arc::new(state)),
-        };
-        Ok(web::answer(reader, request, self.stop.clone()).await)
+        }
     }
 
     /// The session of a request, if its cookie is one and its token is still valid.

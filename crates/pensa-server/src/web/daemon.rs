@@ -84,6 +84,7 @@ impl DaemonPages {
         let context = RequestContext { caller: Caller::local(&self.actor), ..context };
         let reader = PageReader {
             context,
+            control: None,
             root: String::new(),
             project: self.project.clone(),
             csrf: None,

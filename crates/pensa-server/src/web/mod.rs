@@ -9,6 +9,8 @@ mod forms;
 pub(crate) mod html;
 mod pages;
 pub(crate) mod presence;
+mod records;
+mod run_log;
 pub(crate) mod same_origin;
 
 use std::sync::Arc;
@@ -40,6 +42,8 @@ const EVENTS: &str = "events";
 #[derive(Debug, Clone)]
 pub(crate) struct PageReader {
     pub(crate) context: RequestContext,
+    /// The store of projects and tokens of a server
+    pub(crate) control: Option<Arc<ServedStore>>,
     /// The path before `/ui/`.
     pub(crate) root: String,
     pub(crate) project: String,
@@ -100,6 +104,8 @@ impl PageRequest {
         if let Some(server) = context.server.clone().filter(|_| entry.scope == pensa_core::Scope::Server) {
             return server.run(entry, context.caller.clone(), input, None).await;
         }
+        // Operators open no project.
+        context.store.as_ref().ok_or_else(no_project)?;
         let answer = self.store.dispatch.run(entry, context.caller.clone(), input, None).await;
         if entry.route.method != Method::Get {
             self.store.notify();
@@ -157,13 +163,14 @@ pub(crate) async fn answer(reader: PageReader, request: Request, stop: watch::Re
     let (is_script, is_form) = (request.headers().contains_key(SCRIPT), request.method() == HttpMethod::POST);
     let path = request.uri().path().strip_prefix("/ui").unwrap_or_default().trim_matches('/').to_owned();
     if path.is_empty() && !is_form {
-        return html::redirect(&format!("{}/ui/board", reader.root));
+        let first = if reader.context.store.is_some() { "board" } else { "settings" };
+        return html::redirect(&format!("{}/ui/{first}", reader.root));
     }
     let here = match request.uri().query() {
         Some(query) => format!("{}/ui/{path}?{query}", reader.root),
         None => format!("{}/ui/{path}", reader.root),
     };
-    let Some(store) = reader.context.store.clone() else {
+    let Some(store) = reader.context.store.clone().or_else(|| reader.control.clone()) else {
         return Refusal::from(no_project()).into_response();
     };
     let query = match pairs(request.uri().query().unwrap_or_default()) {
@@ -171,7 +178,7 @@ pub(crate) async fn answer(reader: PageReader, request: Request, stop: watch::Re
         Err(error) => return Refusal::from(error).into_response(),
     };
     let asked = PageRequest { reader, store, path, query, here };
-    if asked.path == EVENTS && !is_form {
+    if asked.path == EVENTS && !is_form && asked.reader.context.store.is_some() {
         return events(asked, request, stop).await;
     }
     let answered = match *request.method() {

@@ -15,7 +15,8 @@ use pensa_web::layout::{self, Frame, Page, PageNotice};
 use pensa_web::list::{self, ListContent, ListField};
 use pensa_web::Markup;
 
-use super::{PageRequest, html as response};
+use super::{PageRequest, html as response, records};
+use crate::percent_decode;
 
 /// Most cards of a column, and rows of a list.
 const MAX_SHOWN: u32 = 10_000;
@@ -31,13 +32,15 @@ pub(super) async fn answer(asked: &PageRequest) -> Result<Response> {
         "board" => (Page::Board, "Board".to_owned(), board(asked, &frame).await),
         "board/cards" => return more_cards(asked, &frame).await,
         "list" => (Page::List, "List".to_owned(), list(asked, &frame).await),
-        path => match path.strip_prefix("issues/") {
-            Some(id) => {
-                let content = issue(asked, id).await?;
+        path => match path.split_once('/') {
+            Some(("issues", id)) => {
+                let content = issue(asked, &decoded(id)?).await?;
                 let title = content.detail.issue.title.clone();
                 (Page::List, title, Ok(issue::page(&frame, &content)))
             }
-            None => return Err(Error::not_found("page", path)),
+            Some(("runs", rest)) if rest.ends_with("/log") => return records::log(asked, rest).await,
+            Some((kind, id)) => records::one(asked, &frame, kind, &decoded(id)?).await?,
+            None => records::all(asked, &frame, path).await?,
         },
     };
     let frame = Frame { current: Some(page), ..frame };
@@ -53,6 +56,11 @@ pub(super) async fn answer(asked: &PageRequest) -> Result<Response> {
         }
         Err(error) => return Err(error),
     })
+}
+
+/// A part of a path.
+pub(super) fn decoded(part: &str) -> Result<String> {
+    percent_decode::decode(part.as_bytes()).ok_or_else(|| Error::invalid("the path is not percent-encoded UTF-8"))
 }
 
 /// The page without issues, with the query that was wrong.

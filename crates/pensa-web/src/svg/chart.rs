@@ -23,6 +23,8 @@ pub enum ChartKind {
 }
 
 impl ChartKind {
+    pub const ALL: [Self; 4] = [Self::Burndown, Self::Flow, Self::CycleTime, Self::Throughput];
+
     /// Its word on the command line and in addresses.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! Drawings as SVG, for pages, files and READMEs. Looks are attributes, which a page's style sheet may override.
 
+pub mod badge;
 pub mod chart;
 pub mod graph;
 pub mod layers;

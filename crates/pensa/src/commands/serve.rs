@@ -157,6 +157,7 @@ pub(super) fn team(output: Output, args: &ServeArgs) -> Result<()> {
         listen: args.listen,
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         behind_proxy: args.behind_proxy,
+        public_badges: args.public_badges,
         rate: args.rate,
         burst: args.burst,
         log: match args.log {
