@@ -92,7 +92,7 @@ impl Server {
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
         let stop = Arc::new(watch::Sender::new(false));
         let router = router::build(stop.subscribe(), &AllowedCallers::At(guard.hosts()))?;
-        let project = project_name(&store);
+        let project = project_name(store);
         let pages = DaemonPages::new(address.port(), project, options.actor, stop.subscribe());
         let service = DaemonService::new(guard, ServedStore::start(engine)?, router, pages);
         Ok(Self { listener, address, service, runtime, signals, stop })

@@ -27,7 +27,12 @@ pub(crate) struct ServedStore {
 
 impl ServedStore {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        Ok(Self { dispatch: Dispatch::start(engine)?, changes: watch::Sender::new(()), feed: Feed::default(), presence: Presence::default() })
+        Ok(Self {
+            dispatch: Dispatch::start(engine)?,
+            changes: watch::Sender::new(()),
+            feed: Feed::default(),
+            presence: Presence::default(),
+        })
     }
 
     /// A receiver that is notified when the store may have changed.

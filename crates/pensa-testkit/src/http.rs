@@ -95,7 +95,8 @@ impl Ask<'_> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let byte = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
         let encoded = |text: &str| text.bytes().map(byte).collect::<String>();
-        let pairs: Vec<_> = fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        let pairs: Vec<_> =
+            fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
         self.body = Some(("application/x-www-form-urlencoded", pairs.join("&")));
         self
     }

@@ -39,16 +39,8 @@ impl ListField {
         Self::Updated,
     ];
     /// Shown unless others are chosen.
-    pub const DEFAULT: [Self; 8] = [
-        Self::Id,
-        Self::Priority,
-        Self::Status,
-        Self::Type,
-        Self::Title,
-        Self::Assignee,
-        Self::Labels,
-        Self::Updated,
-    ];
+    pub const DEFAULT: [Self; 8] =
+        [Self::Id, Self::Priority, Self::Status, Self::Type, Self::Title, Self::Assignee, Self::Labels, Self::Updated];
 
     /// Its heading, which in lower case is its name in addresses; and the field to sort by, if listings can.
     const fn words(self) -> (&'static str, Option<&'static str>) {

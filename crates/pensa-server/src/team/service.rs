@@ -236,7 +236,8 @@ impl Collector for StateCollector {
 
 /// Whether the path is that of a page: below `/ui/` of the server or of a project, or the login.
 fn is_page(path: &str) -> bool {
-    let below = |path: &str| path.split_once('/').is_some_and(|(_, rest)| rest.is_empty() || web::is_page(&format!("/{rest}")));
+    let below =
+        |path: &str| path.split_once('/').is_some_and(|(_, rest)| rest.is_empty() || web::is_page(&format!("/{rest}")));
     match path.strip_prefix(PROJECTS) {
         Some(rest) => below(rest),
         None => path == "/login" || web::is_page(path),

@@ -86,11 +86,7 @@ impl TeamPages {
 
     /// Answers a request for a page; `project` and `path` are the two parts of its address. Also returns whose token it
     /// was.
-    pub(super) async fn answer(
-        &self,
-        project: Option<&str>,
-        request: Request<Body>,
-    ) -> (Response, Option<Arc<Grant>>) {
+    pub(super) async fn answer(&self, project: Option<&str>, request: Request<Body>) -> (Response, Option<Arc<Grant>>) {
         let path = request.uri().path().to_owned();
         if let Some(name) = path.strip_prefix(pensa_web::assets::PATH).filter(|_| project.is_none()) {
             return (html::asset(name, html::accepts_gzip(request.headers())), None);
@@ -175,7 +171,9 @@ impl TeamPages {
             Err(error) => {
                 let status = crate::response::Refusal::from(error.clone()).status;
                 let error = match error.code {
-                    Code::Unauthorized => Error { hint: Some("an administrator makes one: pn token create".into()), ..error },
+                    Code::Unauthorized => {
+                        Error { hint: Some("an administrator makes one: pn token create".into()), ..error }
+                    }
                     _ => error,
                 };
                 login_page(status, Some(&error), true)

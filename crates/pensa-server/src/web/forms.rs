@@ -44,8 +44,7 @@ pub(super) async fn answer(asked: &PageRequest, request: Request, is_script: boo
     let body = read_body(request.into_body(), MAX_FORM).await?;
     let text = str::from_utf8(&body).map_err(|_| Error::invalid("the form is not UTF-8"))?;
     // Browsers send line breaks as CRLF.
-    let mut fields: Pairs =
-        pairs(text)?.into_iter().map(|(name, value)| (name, value.replace("\r\n", "\n"))).collect();
+    let mut fields: Pairs = pairs(text)?.into_iter().map(|(name, value)| (name, value.replace("\r\n", "\n"))).collect();
     check_csrf(asked, &fields)?;
     let back = back(asked, &fields);
     fields.retain(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
@@ -93,7 +92,11 @@ fn check_csrf(asked: &PageRequest, fields: &Pairs) -> Result<()> {
 fn back(asked: &PageRequest, fields: &Pairs) -> String {
     let (given, ours) = (value(fields, "back"), format!("{}/ui/", asked.reader.root));
     let is_plain = given.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    if given.starts_with(&ours) && is_plain && !given.contains("/../") { given.to_owned() } else { format!("{ours}board") }
+    if given.starts_with(&ours) && is_plain && !given.contains("/../") {
+        given.to_owned()
+    } else {
+        format!("{ours}board")
+    }
 }
 
 /// The first value of a field; empty if it is absent.

@@ -208,11 +208,10 @@ async fn events(asked: PageRequest, request: Request, stop: watch::Receiver<bool
     let PageRequest { reader, store, .. } = asked;
     let here = store.presence.join(&reader.context.caller.actor);
     let ended = reader.is_ended.clone();
-    let mut response =
-        match stream::answer(reader.context, store, request.uri(), request.headers(), stop).await {
-            Ok(response) => presence::beside(response, here, ended),
-            Err(error) => Refusal::from(error).into_response(),
-        };
+    let mut response = match stream::answer(reader.context, store, request.uri(), request.headers(), stop).await {
+        Ok(response) => presence::beside(response, here, ended),
+        Err(error) => Refusal::from(error).into_response(),
+    };
     response.extensions_mut().insert(OperationLabel("ui.events"));
     response
 }

@@ -9,11 +9,11 @@ use pensa_core::ops::trace::Trace;
 use pensa_core::ops::{conflict, view};
 use pensa_core::sync::ISSUES;
 use pensa_core::{Code, Error, Result};
+use pensa_web::Markup;
 use pensa_web::board::{self, BoardContent, CARDS, LaneField, StatusColumn};
 use pensa_web::issue::{self, IssueContent};
 use pensa_web::layout::{self, Frame, Page, PageNotice};
 use pensa_web::list::{self, ListContent, ListField};
-use pensa_web::Markup;
 
 use super::{PageRequest, html as response, records};
 use crate::percent_decode;
@@ -66,9 +66,7 @@ pub(super) fn decoded(part: &str) -> Result<String> {
 /// The page without issues, with the query that was wrong.
 fn empty(frame: &Frame, page: Page, query: String) -> Markup {
     match page {
-        Page::Board => {
-            board::page(frame, &BoardContent { query, lanes: None, columns: Vec::new(), views: Vec::new() })
-        }
+        Page::Board => board::page(frame, &BoardContent { query, lanes: None, columns: Vec::new(), views: Vec::new() }),
         Page::List => {
             let fields = ListField::DEFAULT.to_vec();
             list::page(frame, &ListContent { query, sort: String::new(), fields, limit: ROWS, issues: Vec::new() })
@@ -105,13 +103,8 @@ async fn board_content(asked: &PageRequest, statuses: &[Status]) -> Result<Board
     for status in statuses.iter().copied() {
         let limit = asked.number(status.as_str()).unwrap_or(CARDS).clamp(CARDS, MAX_SHOWN);
         let sort = if status == Status::Closed { Sort::UpdatedAt } else { Sort::Priority };
-        let list = List {
-            q: q.clone(),
-            status: Some(status),
-            sort: Some(sort.into()),
-            limit: Some(limit),
-            ..List::default()
-        };
+        let list =
+            List { q: q.clone(), status: Some(status), sort: Some(sort.into()), limit: Some(limit), ..List::default() };
         columns.push(StatusColumn { status, total: total(status), issues: asked.ask(&list).await? });
     }
     let views = asked.ask(&view::List {}).await?;

@@ -63,11 +63,10 @@ pub(super) fn daemon(options: &GlobalOptions, output: Output, args: DaemonArgs) 
     }
     collect_daily(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);
-    let server = Server::bind(engine, ServerOptions {
-        listen,
-        allowed_hosts: args.allowed_hosts,
-        actor: connect::actor_source(options)?(),
-    })?;
+    let server = Server::bind(
+        engine,
+        ServerOptions { listen, allowed_hosts: args.allowed_hosts, actor: connect::actor_source(options)?() },
+    )?;
     output.answer(&daemon::daemon_info(url_of(server.local_addr()), info))?;
     server.serve()
 }

@@ -24,6 +24,7 @@ mod sync;
 mod sync_histories;
 mod tls;
 mod tokens;
+mod web;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
 

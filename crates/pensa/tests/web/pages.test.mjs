@@ -197,7 +197,7 @@ test("hostile text runs nothing and breaks no layout, also at the width of a pho
   const id = create(HOSTILE.slice(0, 200), "-d", markdown, "-a", HOSTILE.slice(0, 60), "-l", "<b>bold</b>", "--accept", HOSTILE);
   pn("comment", "add", id, markdown);
   pn("update", id, "--title", HOSTILE.slice(0, 180));
-  pn("view", "save", "mine", 'title:"<script>"');
+  pn("view", "save", "mine", '"<script>"');
   const page = await open(`${url}/ui/board`, { viewport: { width: 390, height: 800 } });
   const foreign = [];
   page.on("request", (request) => request.url().startsWith(url) || foreign.push(request.url()));
