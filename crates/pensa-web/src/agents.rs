@@ -115,7 +115,8 @@ fn agents(frame: &Frame, content: &AgentsContent) -> Markup {
     let sessions: HashMap<&str, &SessionSummary> =
         content.sessions.iter().map(|summary| (summary.session.agent_id.as_str(), summary)).collect();
     let row = |agent: &Agent| {
-        let word = if agent.lifecycle == Lifecycle::Active { ("agent.sleep", "Put to sleep") } else { ("agent.wake", "Wake") };
+        let word =
+            if agent.lifecycle == Lifecycle::Active { ("agent.sleep", "Put to sleep") } else { ("agent.wake", "Wake") };
         html! {
             td { span.id { (agent.id) } }
             td { bdi { (agent.name.as_deref().unwrap_or_default()) } }
@@ -392,7 +393,8 @@ mod tests {
         serde_json::from_value(json!({"id": "job-1", "status": "running", "tool_name": "t", "lane": "net",
             "command": text, "actor": "ana", "output_bytes": 0, "truncated": false, "was_timeout": false,
             "was_cancelled": false, "timeout_ms": 1, "number": 1, "queued_at": AT, "started_at": AT, "updated_at": AT,
-            "output": text})).expect("a job")
+            "output": text}))
+        .expect("a job")
     }
 
     #[test]
@@ -429,7 +431,15 @@ mod tests {
         assert_harmless(|text| page(&frame(), &content(text)));
         assert_harmless(|text| job_page(&frame(), &job(text)));
         assert_harmless(|text| {
-            run_page(&frame(), &RunContent { run: run(text), events: content(text).events, output: Some(text.into()), output_bytes: 0 })
+            run_page(
+                &frame(),
+                &RunContent {
+                    run: run(text),
+                    events: content(text).events,
+                    output: Some(text.into()),
+                    output_bytes: 0,
+                },
+            )
         });
     }
 }

@@ -59,7 +59,8 @@ mod tests {
     fn content(cost: f64) -> ChartsContent {
         let day = |day: &str| json!({"day": day, "open": 2, "in_progress": 1, "closed": 1, "created": 1, "done": 1});
         let at = "2026-02-27T14:00:00.000Z";
-        let spent = json!({"key": "2026-02-26", "input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": cost});
+        let spent =
+            json!({"key": "2026-02-26", "input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": cost});
         ChartsContent {
             days: 30,
             chart: serde_json::from_value(json!({"since": at, "until": at, "days": [day("2026-02-26"), day("2026-02-27")],
@@ -73,7 +74,13 @@ mod tests {
     #[test]
     fn charts_have_tables_and_cost_only_if_there_is_any() {
         let html = page(&frame(), &content(2.5)).expect("drawn").into_string();
-        for part in ["Burndown: 3 left", "Flow", "Cycle time: half within 1.0 h", "Throughput: 2 closed", "Cost: $2.50 in 2 days"] {
+        for part in [
+            "Burndown: 3 left",
+            "Flow",
+            "Cycle time: half within 1.0 h",
+            "Throughput: 2 closed",
+            "Cost: $2.50 in 2 days",
+        ] {
             assert!(html.contains(part), "{part}");
         }
         assert_eq!((html.matches("<svg").count(), html.matches("<table>").count()), (5, 5));

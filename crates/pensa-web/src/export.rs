@@ -178,8 +178,10 @@ mod tests {
             },
             charts: ChartsContent {
                 days: 30,
-                chart: read(json!({"since": AT, "until": AT, "days": [{"day": "2026-02-27", "open": 1, "in_progress": 0,
-                    "closed": 0, "created": 1, "done": 0}], "closed": []})),
+                chart: read(
+                    json!({"since": AT, "until": AT, "days": [{"day": "2026-02-27", "open": 1, "in_progress": 0,
+                    "closed": 0, "created": 1, "done": 0}], "closed": []}),
+                ),
                 cost: None,
             },
             releases: ReleasesContent { releases: Vec::new(), changelog: format!("# Changelog\n\n- {text}\n") },
@@ -194,8 +196,10 @@ mod tests {
         IssueContent {
             detail: read(detail),
             history: Vec::new(),
-            trace: read(json!({"issue": issue(text), "entries": [], "left_out": 0, "totals": pensa_core::trace::Totals::default(),
-                "notes": []})),
+            trace: read(
+                json!({"issue": issue(text), "entries": [], "left_out": 0, "totals": pensa_core::trace::Totals::default(),
+                "notes": []}),
+            ),
             conflicts: Vec::new(),
         }
     }
@@ -247,7 +251,9 @@ mod tests {
     fn hostile_text_stays_text() {
         assert_harmless(|text| {
             let files = project(text).files().expect("drawn").into_iter().chain([project(text).issue_file(&one(text))]);
-            PreEscaped(files.filter(|file| file.path.ends_with(".html")).map(|file| without_script(&file.text)).collect())
+            PreEscaped(
+                files.filter(|file| file.path.ends_with(".html")).map(|file| without_script(&file.text)).collect(),
+            )
         });
         let text = project("</script><script>alert(1)</script></style>").single(&[]).expect("drawn");
         assert_eq!((text.matches("<script").count(), text.matches("</style>").count()), (1, 1));

@@ -141,19 +141,27 @@ mod tests {
         GraphContent {
             query: title.to_owned(),
             network: serde_json::from_value(json!({"issues": [brief("pn-1"), brief("pn-2"), brief("pn-3")],
-                "waits": [{"issue_id": "pn-2", "depends_on_id": "pn-1"}], "left_out": 7})).expect("a network"),
-            critical: serde_json::from_value(json!({"unit": "issues", "length": 2, "issues": [step("pn-1"), step("pn-2")],
-                "slack": []})).expect("a chain"),
+                "waits": [{"issue_id": "pn-2", "depends_on_id": "pn-1"}], "left_out": 7}))
+            .expect("a network"),
+            critical: serde_json::from_value(
+                json!({"unit": "issues", "length": 2, "issues": [step("pn-1"), step("pn-2")],
+                "slack": []}),
+            )
+            .expect("a chain"),
         }
     }
 
     #[test]
     fn the_graph_is_drawn_listed_and_a_table() {
         let html = page(&frame(), &content("a title")).into_string();
-        for part in ["<svg", "class=\"edge critical\"", "Critical path", "2 issues", "And 7 more", "Without dependencies"] {
+        for part in
+            ["<svg", "class=\"edge critical\"", "Critical path", "2 issues", "And 7 more", "Without dependencies"]
+        {
             assert!(html.contains(part), "{part}: {html}");
         }
-        assert!(html.contains("<td><a class=\"id\" href=\"/ui/issues/pn-2\">pn-2</a></td><td><a class=\"id\" href=\"/ui/issues/pn-1\">"));
+        assert!(html.contains(
+            "<td><a class=\"id\" href=\"/ui/issues/pn-2\">pn-2</a></td><td><a class=\"id\" href=\"/ui/issues/pn-1\">"
+        ));
         assert!(page(&viewer(), &content("x")).into_string().contains("<svg"));
     }
 

@@ -58,7 +58,14 @@ fn forecast(forecast: &Forecast) -> Markup {
 }
 
 /// A table of issues with figures; nothing without rows.
-fn table<T>(frame: &Frame, title: &str, hint: &str, columns: &[&str], rows: &[T], row: impl Fn(&T) -> (&IssueBrief, Vec<Markup>)) -> Markup {
+fn table<T>(
+    frame: &Frame,
+    title: &str,
+    hint: &str,
+    columns: &[&str],
+    rows: &[T],
+    row: impl Fn(&T) -> (&IssueBrief, Vec<Markup>),
+) -> Markup {
     html! {
         @if !rows.is_empty() {
             section {
@@ -81,18 +88,15 @@ fn table<T>(frame: &Frame, title: &str, hint: &str, columns: &[&str], rows: &[T]
 }
 
 fn ranked(frame: &Frame, title: &str, hint: &str, rows: &[Ranked]) -> Markup {
-    let figures = |one: &Ranked| {
-        [one.waits_for, one.blocks, one.behind, one.frees].map(|count| html! { (count) }).to_vec()
-    };
+    let figures =
+        |one: &Ranked| [one.waits_for, one.blocks, one.behind, one.frees].map(|count| html! { (count) }).to_vec();
     let row = |one: &Ranked| [vec![html! { (format!("{:.2}", one.score)) }], figures(one)].concat();
     let columns = ["score", "waits for", "blocks", "behind it", "frees"];
     table(frame, title, hint, &columns, rows, |one| (&one.issue, row(one)))
 }
 
 fn cascades(frame: &Frame, rows: &[Cascade]) -> Markup {
-    let row = |one: &Cascade| {
-        [one.blocks, one.behind, one.frees, one.depth].map(|count| html! { (count) }).to_vec()
-    };
+    let row = |one: &Cascade| [one.blocks, one.behind, one.frees, one.depth].map(|count| html! { (count) }).to_vec();
     let hint = "Ready issues that hold up the most.";
     table(frame, "Unblock first", hint, &["blocks", "behind it", "frees", "chain"], rows, |one| (&one.issue, row(one)))
 }
@@ -178,8 +182,21 @@ mod tests {
     #[test]
     fn every_finding_has_a_section() {
         let html = page(&frame(), &content("a title")).into_string();
-        for part in ["Forecast", "2026-02-27", "Critical path", "Start now", "Unblock first", "Bottlenecks", "Keystones",
-            "Stale claims", "80 h", "Priorities to raise", "Single points", "Track 2", "in or behind a cycle"] {
+        for part in [
+            "Forecast",
+            "2026-02-27",
+            "Critical path",
+            "Start now",
+            "Unblock first",
+            "Bottlenecks",
+            "Keystones",
+            "Stale claims",
+            "80 h",
+            "Priorities to raise",
+            "Single points",
+            "Track 2",
+            "in or behind a cycle",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

@@ -147,9 +147,8 @@ impl Frame {
 
     /// The pages that there are.
     fn pages(&self) -> impl Iterator<Item = Page> {
-        let is_exported = |page: &Page| {
-            matches!(page, Page::Board | Page::List | Page::Graph | Page::Charts | Page::Releases)
-        };
+        let is_exported =
+            |page: &Page| matches!(page, Page::Board | Page::List | Page::Graph | Page::Charts | Page::Releases);
         // Operators of a server open no project.
         let of_server = |page: &Page| !self.project.is_empty() || *page == Page::Settings;
         Page::ALL.into_iter().filter(move |page| if self.is_served() { of_server(page) } else { is_exported(page) })

@@ -137,11 +137,14 @@ mod tests {
     use crate::testing::{assert_harmless, frame, viewer};
 
     fn content(text: &str) -> LogContent {
-        let event = |id: i64| json!({"id": id, "subject_kind": "issue", "subject_id": "pn-1", "event_type": "updated",
-            "actor": text, "detail": {"title": {"old": "a", "new": text}}, "created_at": "2026-02-27T14:00:00.000Z"});
+        let event = |id: i64| {
+            json!({"id": id, "subject_kind": "issue", "subject_id": "pn-1", "event_type": "updated",
+            "actor": text, "detail": {"title": {"old": "a", "new": text}}, "created_at": "2026-02-27T14:00:00.000Z"})
+        };
         LogContent {
             filter: LogFilter { subject: text.to_owned(), after: Some(200), ..LogFilter::default() },
-            page: serde_json::from_value(json!({"events": [event(201), event(202)], "last": 202, "end": 900})).expect("a page"),
+            page: serde_json::from_value(json!({"events": [event(201), event(202)], "last": 202, "end": 900}))
+                .expect("a page"),
             limit: 100,
             undoable: HashSet::from([202]),
         }
@@ -153,7 +156,10 @@ mod tests {
         let at = |id: i64| html.find(&format!("data-event=\"{id}\"")).expect("shown");
         assert!(at(202) < at(201));
         assert!(html.contains("name=\"event\" value=\"202\"") && !html.contains("name=\"event\" value=\"201\""));
-        assert!(html.contains("log?subject=x%20y&amp;after=100") && html.contains("log?subject=x%20y&amp;after=202"), "{html}");
+        assert!(
+            html.contains("log?subject=x%20y&amp;after=100") && html.contains("log?subject=x%20y&amp;after=202"),
+            "{html}"
+        );
         assert!(!page(&viewer(), &content("x")).into_string().contains("/ui/do/"));
     }
 

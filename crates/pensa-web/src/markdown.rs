@@ -148,7 +148,8 @@ mod tests {
 
     fn rendered(source: &str) -> String {
         let whole = markdown(source).into_string();
-        let inner = whole.strip_prefix("<div class=\"markdown\" dir=\"auto\">").and_then(|rest| rest.strip_suffix("</div>"));
+        let inner =
+            whole.strip_prefix("<div class=\"markdown\" dir=\"auto\">").and_then(|rest| rest.strip_suffix("</div>"));
         inner.expect("in a block").trim_end().to_owned()
     }
 
@@ -164,7 +165,10 @@ mod tests {
                 "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>\n<tr><td>1</td><td>2</td></tr>\n</tbody></table>",
             ),
             ("[x](a/b.md#c)", "<p><a rel=\"noopener noreferrer nofollow\" href=\"a/b.md#c\">x</a></p>"),
-            ("<me@example.org>", "<p><a rel=\"noopener noreferrer nofollow\" href=\"mailto:me@example.org\">me@example.org</a></p>"),
+            (
+                "<me@example.org>",
+                "<p><a rel=\"noopener noreferrer nofollow\" href=\"mailto:me@example.org\">me@example.org</a></p>",
+            ),
         ] {
             assert_eq!(rendered(source), html, "{source}");
         }
@@ -184,7 +188,8 @@ mod tests {
         ] {
             let html = rendered(source);
             for tag in html.split('<').skip(1) {
-                let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+                let name: String =
+                    tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
                 let is_ours = ["p", "em", "table", "thead", "tbody", "tr", "th", "td"].contains(&name.as_str());
                 assert!(is_ours && tag.trim_start_matches('/')[name.len()..].starts_with('>'), "{source}: {html}");
             }
@@ -207,7 +212,8 @@ mod tests {
             "view-source:x",
             "https&#x202E;://x",
         ] {
-            for source in [format!("[x]({to})"), format!("![x]({to})"), format!("[x]\n\n[x]: {to}"), format!("<{to}>")] {
+            for source in [format!("[x]({to})"), format!("![x]({to})"), format!("[x]\n\n[x]: {to}"), format!("<{to}>")]
+            {
                 let html = rendered(&source);
                 assert!(!html.contains("href"), "{source}: {html}");
             }
@@ -226,7 +232,9 @@ mod tests {
 
     #[test]
     fn text_that_reorders_or_hides_is_removed_however_it_is_spelled() {
-        for source in ["a\u{202E}b", "a&#x202E;b", "a&#8238;b", "`a\u{2066}b`", "[x](https://a \"&#x202E;t\")", "a&#7;b"] {
+        for source in
+            ["a\u{202E}b", "a&#x202E;b", "a&#8238;b", "`a\u{2066}b`", "[x](https://a \"&#x202E;t\")", "a&#7;b"]
+        {
             let html = rendered(source);
             assert!(!html.chars().any(|c| c != '\n' && is_unsafe_to_print(c)), "{source}: {html}");
         }

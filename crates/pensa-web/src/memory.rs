@@ -117,10 +117,14 @@ fn provenance(frame: &Frame, learning: &Learning) -> Markup {
 
 fn actions(frame: &Frame, learning: &Learning) -> Markup {
     let button = |operation: &str, word: &str| {
-        frame.form(operation, "inline", html! {
-            input type="hidden" name="id" value=(learning.id);
-            button aria-label=(format!("{word} {}", learning.id)) { (word) }
-        })
+        frame.form(
+            operation,
+            "inline",
+            html! {
+                input type="hidden" name="id" value=(learning.id);
+                button aria-label=(format!("{word} {}", learning.id)) { (word) }
+            },
+        )
     };
     html! {
         (button("learning.verify", "Verify"))
@@ -150,7 +154,9 @@ mod tests {
     #[test]
     fn a_learning_says_where_it_comes_from() {
         let html = page(&frame(), &content("the cache")).into_string();
-        for part in ["href=\"/ui/issues/pn-1\"", "href=\"/ui/sessions/se-1\"", "verified 30 min ago", "said 3 times", "expired"] {
+        for part in
+            ["href=\"/ui/issues/pn-1\"", "href=\"/ui/sessions/se-1\"", "verified 30 min ago", "said 3 times", "expired"]
+        {
             assert!(html.contains(part), "{part}: {html}");
         }
         for operation in ["learning.verify", "learning.forget", "learning.remember"] {

@@ -81,7 +81,9 @@ mod tests {
     fn releases_have_their_issues_and_the_changelog_follows() {
         let html = page(&frame(), &content("Log in")).into_string();
         assert!(html.contains("href=\"/ui/issues/pn-1\"") && html.contains("<h3>Changelog</h3>"), "{html}");
-        assert!(html.contains("/ui/do/release.ship") && !page(&viewer(), &content("x")).into_string().contains("<form"));
+        assert!(
+            html.contains("/ui/do/release.ship") && !page(&viewer(), &content("x")).into_string().contains("<form")
+        );
     }
 
     #[test]

@@ -268,10 +268,14 @@ mod tests {
         SessionsContent {
             sessions: vec![summary()],
             query: text.to_owned(),
-            found: vec![serde_json::from_value(json!({"id": 5, "session_id": "se-1", "agent_id": "ag-1",
-                "type": "note", "at": AT, "excerpt": text})).expect("an entry")],
+            found: vec![
+                serde_json::from_value(json!({"id": 5, "session_id": "se-1", "agent_id": "ag-1",
+                "type": "note", "at": AT, "excerpt": text}))
+                .expect("an entry"),
+            ],
             cost: serde_json::from_value(json!({"by": "model", "rows": [row], "total": spent, "unpriced": [text],
-                "prices_of": "2026-01-15"})).expect("a report"),
+                "prices_of": "2026-01-15"}))
+            .expect("a report"),
             is_cut: true,
         }
     }

@@ -104,11 +104,15 @@ fn projects(frame: &Frame, projects: &[Project]) -> Markup {
 
 fn archive(frame: &Frame, project: &Project, is_archived: bool) -> Markup {
     let word = if is_archived { "Serve again" } else { "Archive" };
-    frame.form("project.archive", "inline", html! {
-        input type="hidden" name="name" value=(project.name);
-        @if is_archived { input type="hidden" name="undo" value="true"; }
-        button aria-label=(format!("{word} {}", project.name)) { (word) }
-    })
+    frame.form(
+        "project.archive",
+        "inline",
+        html! {
+            input type="hidden" name="name" value=(project.name);
+            @if is_archived { input type="hidden" name="undo" value="true"; }
+            button aria-label=(format!("{word} {}", project.name)) { (word) }
+        },
+    )
 }
 
 fn tokens(frame: &Frame, tokens: &[Token]) -> Markup {
@@ -230,8 +234,11 @@ mod tests {
         SettingsContent {
             info: Some(StoreInfo { project_dir: text.into(), version: "0.1.0".into(), store_id: "st-1".into() }),
             summary: Some(StoreSummary::default()),
-            tokens: Some(vec![serde_json::from_value(json!({"id": "tk-1", "project": "web", "role": "agent",
-                "created_at": AT, "created_by": text})).expect("a token")]),
+            tokens: Some(vec![
+                serde_json::from_value(json!({"id": "tk-1", "project": "web", "role": "agent",
+                "created_at": AT, "created_by": text}))
+                .expect("a token"),
+            ]),
             audit: Some(vec![serde_json::from_value(line).expect("a line")]),
             projects: Some(vec![project("web", false), project("old", true)]),
         }
@@ -240,7 +247,9 @@ mod tests {
     #[test]
     fn an_operator_manages_projects_and_tokens() {
         let html = page(&frame(), &content("x")).into_string();
-        for part in ["token.revoke", "project.create", "project.archive", "/p/web/ui/board", "name=\"operator\"", "Audit"] {
+        for part in
+            ["token.revoke", "project.create", "project.archive", "/p/web/ui/board", "name=\"operator\"", "Audit"]
+        {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(!html.contains("/p/old/"), "archived projects are not served");
@@ -256,7 +265,8 @@ mod tests {
     #[test]
     fn others_see_what_is_served() {
         let agent = Frame { may: Access::Write, ..frame() };
-        let html = page(&agent, &SettingsContent { info: content("x").info, ..SettingsContent::default() }).into_string();
+        let html =
+            page(&agent, &SettingsContent { info: content("x").info, ..SettingsContent::default() }).into_string();
         assert!(html.contains("st-1") && !html.contains("<form") && !html.contains("Tokens"), "{html}");
     }
 

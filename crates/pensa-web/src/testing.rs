@@ -41,7 +41,10 @@ pub(crate) fn assert_harmless(render: impl Fn(&str) -> Markup) {
             let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
             assert!(!["script", "img", "iframe", "style"].contains(&name.as_str()), "{hostile}: <{tag}");
             let attributes = without_values(tag.split('>').next().unwrap_or_default());
-            assert!(!attributes.split_whitespace().skip(1).any(|name| name.starts_with("on") || name == "style"), "<{tag}");
+            assert!(
+                !attributes.split_whitespace().skip(1).any(|name| name.starts_with("on") || name == "style"),
+                "<{tag}"
+            );
         }
         for scheme in ["href=\"javascript:", "src=\"http", "action=\"http"] {
             assert!(!html.contains(scheme), "{hostile}: {html}");

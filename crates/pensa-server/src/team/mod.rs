@@ -27,8 +27,8 @@ use crate::mcp::http::AllowedCallers;
 use crate::rate_limit::RateLimit;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
-use service::TeamService;
 use badges::PublicBadges;
+use service::TeamService;
 use web::TeamPages;
 
 /// Threads that may block on the database.

@@ -7,11 +7,14 @@ use axum::response::Response;
 use pensa_core::id::AgentRef;
 use pensa_core::learning::{Kind, LearningDetail};
 use pensa_core::ops::cost::{Cost, CostGroup};
-use pensa_core::ops::{agent, audit, event, issue, job, learning, loops, project, release, run, session, signal, token};
+use pensa_core::ops::{
+    agent, audit, event, issue, job, learning, loops, project, release, run, session, signal, token,
+};
 use pensa_core::ops::{store, triage, undo};
 use pensa_core::session::Replay;
 use pensa_core::time::Since;
 use pensa_core::{Access, Error, Result, Span};
+use pensa_web::Markup;
 use pensa_web::agents::{self, AgentsContent, RunContent};
 use pensa_web::charts::{self, ChartsContent, PERIODS};
 use pensa_web::graph::{self, GraphContent};
@@ -22,7 +25,6 @@ use pensa_web::memory::{self, MemoryContent};
 use pensa_web::releases::{self, ReleasesContent};
 use pensa_web::sessions::{self, SessionContent, SessionsContent};
 use pensa_web::settings::{self, SettingsContent};
-use pensa_web::Markup;
 
 use super::{PageRequest, run_log};
 

@@ -31,7 +31,10 @@ mod tests {
     #[test]
     fn a_badge_says_its_value_and_has_room_for_it() {
         let svg = badge("ready", "12", true);
-        assert!(svg.starts_with("<svg xmlns=") && svg.contains("aria-label=\"ready: 12\"") && svg.contains("width=\"73\""), "{svg}");
+        assert!(
+            svg.starts_with("<svg xmlns=") && svg.contains("aria-label=\"ready: 12\"") && svg.contains("width=\"73\""),
+            "{svg}"
+        );
         assert_ne!(svg, badge("ready", "12", false));
         assert!(badge("<script>", "&", true).contains("&lt;script&gt;"));
     }

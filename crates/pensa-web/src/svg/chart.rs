@@ -229,7 +229,10 @@ mod tests {
     fn a_figure_has_every_number_and_no_inline_style() {
         let figure = series(30).figure().expect("a figure").into_string();
         assert_eq!(figure.matches("<tr>").count(), 31);
-        assert!(figure.contains("<th scope=\"row\">day 29</th><td class=\"number\">2</td><td class=\"number\">3</td>"), "{figure}");
+        assert!(
+            figure.contains("<th scope=\"row\">day 29</th><td class=\"number\">2</td><td class=\"number\">3</td>"),
+            "{figure}"
+        );
         assert!(!figure.contains("style=") && !figure.contains("<style"), "a strict policy would refuse it");
         assert!(figure.contains("role=\"img\" aria-label=\"Flow"));
     }

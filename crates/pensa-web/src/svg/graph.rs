@@ -58,9 +58,8 @@ impl<'n> PlacedNetwork<'n> {
     /// The edges between issues that follow each other on a chain.
     fn on_chain(&self, chain: &[IssueId]) -> HashSet<usize> {
         let steps: HashSet<(&IssueId, &IssueId)> = chain.windows(2).map(|pair| (&pair[0], &pair[1])).collect();
-        let is_step = |(_, (from, to)): &(usize, &(usize, usize))| {
-            steps.contains(&(&self.issue(*from).id, &self.issue(*to).id))
-        };
+        let is_step =
+            |(_, (from, to)): &(usize, &(usize, usize))| steps.contains(&(&self.issue(*from).id, &self.issue(*to).id));
         self.edges.iter().enumerate().filter(is_step).map(|(edge, _)| edge).collect()
     }
 }

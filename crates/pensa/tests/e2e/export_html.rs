@@ -14,7 +14,10 @@ const HOSTILE: &str = "</title><script>alert(1)</script><img src=x onerror=alert
 fn project() -> (Sandbox, Vec<String>) {
     let pn = crate::sandbox();
     let first = task(&pn, "the first");
-    let second = create(&pn, &["the second", "-t", "task", "--dep", &first, "-d", "see **it** ![x](https://evil.example/x.png)"]);
+    let second = create(
+        &pn,
+        &["the second", "-t", "task", "--dep", &first, "-d", "see **it** ![x](https://evil.example/x.png)"],
+    );
     let hostile = create(&pn, &[HOSTILE, "-t", "task", "-d", HOSTILE]);
     pn.pn(["update", &second, "--assignee", "ana"]).ok();
     pn.pn(["comment", "add", &hostile, HOSTILE]).ok();
@@ -51,7 +54,9 @@ fn a_directory_has_a_page_for_everything_and_the_same_bytes_each_time() {
     }
     assert!(ids.iter().all(|id| pages.contains_key(&format!("issues/{id}.html"))));
     assert!(pages["index.html"].contains(&format!("href=\"issues/{}.html\"", ids[0])));
-    assert!(pages["graph.html"].contains("class=\"edge critical\"") && pages["charts.html"].contains("Burndown: 3 left"));
+    assert!(
+        pages["graph.html"].contains("class=\"edge critical\"") && pages["charts.html"].contains("Burndown: 3 left")
+    );
     assert!(pages["releases.html"].contains("the start"));
     let issue = &pages[&format!("issues/{}.html", ids[1])];
     assert!(issue.contains("<strong>it</strong>") && !issue.contains("<img"), "{issue}");

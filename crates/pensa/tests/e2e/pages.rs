@@ -101,10 +101,21 @@ fn forms_run_operations() {
     let learning = pn.pn(["learnings"]).ok_json()[0]["id"].as_str().expect("an id").to_owned();
     send(&mut http, &daemon, "/ui/do/learning.verify", &[("id", &learning)]);
     assert!(pn.pn(["learnings"]).ok_json()[0]["verified_at"].is_string());
-    send(&mut http, &daemon, "/ui/do/learning.remember", &[("text", "a\r\nb"), ("kind", "gotcha"), ("tags", ""), ("issue", "")]);
-    let texts: Vec<Value> = pn.pn(["learnings"]).ok_json().as_array().expect("a list").iter().map(|one| one["text"].clone()).collect();
+    send(
+        &mut http,
+        &daemon,
+        "/ui/do/learning.remember",
+        &[("text", "a\r\nb"), ("kind", "gotcha"), ("tags", ""), ("issue", "")],
+    );
+    let texts: Vec<Value> =
+        pn.pn(["learnings"]).ok_json().as_array().expect("a list").iter().map(|one| one["text"].clone()).collect();
     assert!(texts.contains(&"a\nb".into()), "{texts:?}");
-    send(&mut http, &daemon, "/ui/do/release.ship", &[("name", "the mast"), ("version", "1.1"), ("kind", "feature"), ("issues", &ids[1])]);
+    send(
+        &mut http,
+        &daemon,
+        "/ui/do/release.ship",
+        &[("name", "the mast"), ("version", "1.1"), ("kind", "feature"), ("issues", &ids[1])],
+    );
     assert_eq!(pn.pn(["releases"]).ok_json()[0]["name"], "the mast");
     pn.pn(["update", &ids[1], "--title", "raise both masts"]).ok();
     let log = page(&mut http, "/ui/log");

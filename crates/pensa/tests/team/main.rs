@@ -16,6 +16,7 @@ mod mcp;
 mod model;
 mod operators;
 mod outages;
+mod pages;
 mod proxy;
 mod rate;
 mod reads;

@@ -41,7 +41,8 @@ fn admins_manage_the_tokens_of_their_project_only() {
     let team = Team::on_sqlite();
     team.project("web");
     team.project("other");
-    let (admin, agent, foreign) = (team.token("web", "admin"), team.token("web", "agent"), team.token("other", "admin"));
+    let (admin, agent, foreign) =
+        (team.token("web", "admin"), team.token("web", "agent"), team.token("other", "admin"));
     let server = team.serve();
     let (mut http, csrf) = log_in(&server, &admin.secret, "/p/web/ui/settings");
     let settings = http.get("/p/web/ui/settings").body;
@@ -75,7 +76,8 @@ fn operators_see_all_projects_and_open_none() {
     for path in ["/ui/board", "/ui/log", "/p/web/ui/board"] {
         assert_eq!(http.get(path).status, 404, "{path}");
     }
-    let refused = http.ask("POST", "/ui/do/issue.create").form(&[("title", "x"), ("issue_type", "task"), ("csrf", &csrf)]);
+    let refused =
+        http.ask("POST", "/ui/do/issue.create").form(&[("title", "x"), ("issue_type", "task"), ("csrf", &csrf)]);
     assert_eq!(refused.reply().status, 404);
     let forged = http.ask("POST", "/ui/do/project.archive").form(&[("name", "web"), ("csrf", "wrong")]);
     assert_eq!(forged.reply().status, 403);
