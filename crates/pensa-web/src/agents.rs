@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 use pensa_core::agent::{Agent, Lifecycle};
-use pensa_core::event::{LogEntry, describe};
+use pensa_core::event::{LogEntry, describe, shorten};
 use pensa_core::issue::Issue;
 use pensa_core::job::Job;
 use pensa_core::loops::{Loop, LoopStatus};
@@ -14,8 +14,11 @@ use pensa_core::signal::{Signal, SignalType};
 use pensa_core::trace::format_duration;
 use pensa_core::{Access, Span, Timestamp};
 
-use crate::layout::{Frame, age, time};
+use crate::layout::{Frame, age, ago, time};
 use crate::links;
+
+/// Most characters of a text in one row.
+const MAX_CHARS: usize = 160;
 
 /// What the page shows.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +97,7 @@ fn claims(frame: &Frame, content: &AgentsContent) -> Markup {
             td {
                 @if let Some(event) = last.get(holder) {
                     (event.event_type) " " (links::subject(frame, &event.subject_kind, &event.subject_id)) ", "
-                    (age(event.created_at, frame.now)) " ago"
+                    (ago(event.created_at, frame.now))
                 }
             }
             td.actions {
@@ -164,7 +167,7 @@ fn runs(frame: &Frame, runs: &[Run]) -> Markup {
 
 fn what(run: &Run) -> String {
     let text = if run.task.prompt.is_empty() { run.command.join(" ") } else { run.task.prompt.clone() };
-    pensa_core::event::shorten(&text, 160)
+    shorten(&text, MAX_CHARS)
 }
 
 fn jobs(frame: &Frame, jobs: &[Job]) -> Markup {
@@ -175,7 +178,7 @@ fn jobs(frame: &Frame, jobs: &[Job]) -> Markup {
             td { (state(job.status.as_str())) }
             td { (took) }
             td { (job.lane) }
-            td.wide { code { (pensa_core::event::shorten(&job.command, 160)) } }
+            td.wide { code { (shorten(&job.command, MAX_CHARS)) } }
             td.actions {
                 @if frame.may_write() && !job.status.is_over() {
                     (frame.form("job.cancel", "inline", html! {
@@ -319,7 +322,7 @@ fn event_list(frame: &Frame, events: &[LogEntry]) -> Markup {
         ul.events {
             @for event in events {
                 li { (time(event.created_at)) " " strong { (event.event_type) } " " bdi { (event.actor) } " "
-                    span.faint { bdi { (describe(&event.detail)) } }
+                    span.faint { bdi { (shorten(&describe(&event.detail), MAX_CHARS)) } }
                     @if frame.may(Access::Read) { " " a.faint href=(frame.ui(&format!("log?after={}", event.id - 1))) { "#" (event.id) } }
                 }
             }

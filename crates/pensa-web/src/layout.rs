@@ -310,6 +310,14 @@ pub fn time(at: Timestamp) -> Markup {
     html! { time datetime=(text) title=(text) { (shown) } }
 }
 
+/// How long ago a time was, in words.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    match age(at, now) {
+        just if just == "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
+    }
+}
+
 /// How long ago a time was, in one unit.
 pub fn age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_millis().saturating_sub(at.as_millis()).max(0) / 1000;

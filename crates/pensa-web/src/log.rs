@@ -3,12 +3,15 @@
 use std::collections::HashSet;
 
 use maud::{Markup, html};
-use pensa_core::event::describe;
+use pensa_core::event::{describe, shorten};
 use pensa_core::ops::event::LogPage;
 
 use crate::board::encoded;
 use crate::layout::{Frame, time};
 use crate::links;
+
+/// Most characters of a change.
+const CHANGE_CHARS: usize = 240;
 
 /// What the log is filtered by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +97,7 @@ fn events(frame: &Frame, content: &LogContent) -> Markup {
                             td { bdi { (event.actor) } }
                             td { (event.event_type) }
                             td { (event.subject_kind) " " (links::subject(frame, &event.subject_kind, &event.subject_id)) }
-                            td.wide { bdi { (describe(&event.detail)) } }
+                            td.wide { bdi { (shorten(&describe(&event.detail), CHANGE_CHARS)) } }
                             td.actions {
                                 @if frame.may_write() && content.undoable.contains(&event.id) {
                                     (frame.form("undo", "inline", html! {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pensa_core::Access;
 use pensa_core::learning::{Impact, Kind, Learning, LearningDetail};
 
-use crate::layout::{Frame, age, time};
+use crate::layout::{Frame, ago, time};
 use crate::links;
 use crate::markdown::markdown;
 
@@ -104,7 +104,7 @@ fn provenance(frame: &Frame, learning: &Learning) -> Markup {
             }
             @if let Some(session) = &learning.session_id { ", in " (links::record(frame, "sessions", session)) }
             @match learning.verified_at {
-                Some(at) => { ", verified " (age(at, frame.now)) " ago" }
+                Some(at) => { ", verified " (ago(at, frame.now)) }
                 None => ", never verified"
             }
             @if learning.revision > 1 { ", said " (learning.revision) " times" }

@@ -8,7 +8,7 @@ use pensa_core::session::{ReplayStep, SessionSummary};
 use pensa_core::trace::format_duration;
 
 use crate::board::encoded;
-use crate::layout::{Frame, age, time};
+use crate::layout::{Frame, ago, time};
 use crate::links;
 use crate::markdown::markdown;
 
@@ -107,7 +107,7 @@ fn list(frame: &Frame, content: &SessionsContent) -> Markup {
                             td { (links::record(frame, "sessions", &session.id)) }
                             td { span.id { (session.agent_id) } }
                             td { span.state data-state=(state) { (state) } }
-                            td { (time(session.created_at)) " " span.faint { (age(session.created_at, frame.now)) " ago" } }
+                            td { (time(session.created_at)) " " span.faint { (ago(session.created_at, frame.now)) } }
                             td { (format_duration(summary.duration_ms)) }
                             td.number { (summary.entries) }
                             td.number { (tokens(total_tokens(summary))) }

@@ -61,7 +61,7 @@ fn may(access: Access) -> &'static str {
         Access::Write => "create and change",
         Access::Maintain => "also delete and undo for others",
         Access::Admin => "also manage tokens",
-        Access::Operate => "also manage the server",
+        Access::Operate => "do everything",
     }
 }
 

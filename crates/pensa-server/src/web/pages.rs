@@ -17,6 +17,7 @@ use pensa_web::list::{self, ListContent, ListField};
 
 use super::{PageRequest, html as response, records};
 use crate::percent_decode;
+use crate::router::no_project;
 
 /// Most cards of a column, and rows of a list.
 const MAX_SHOWN: u32 = 10_000;
@@ -27,6 +28,9 @@ const MAX_HISTORY: u32 = 200;
 
 /// The answer to a request for a page.
 pub(super) async fn answer(asked: &PageRequest) -> Result<Response> {
+    if asked.reader.context.store.is_none() && asked.path != "settings" {
+        return Err(no_project());
+    }
     let frame = asked.frame().await?;
     let (page, title, body) = match asked.path.as_str() {
         "board" => (Page::Board, "Board".to_owned(), board(asked, &frame).await),

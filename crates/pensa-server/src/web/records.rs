@@ -174,7 +174,7 @@ async fn insights(asked: &PageRequest) -> Result<InsightsContent> {
 
 async fn charts(asked: &PageRequest, frame: &Frame) -> Result<Markup> {
     let days = asked.number("days").unwrap_or(30).clamp(1, PERIODS[PERIODS.len() - 1]);
-    let since = Some(Since::Ago(Span::from_millis(i64::from(days) * 86_400_000)));
+    let since = Some(Since::Ago(Span::from_millis(i64::from(days - 1) * 86_400_000)));
     let chart = asked.ask(&triage::Chart { since, until: None }).await?;
     let cost = asked.ask(&Cost { by: Some(CostGroup::Day), since, issue: None }).await?;
     charts::page(frame, &ChartsContent { days, chart, cost: Some(cost) })

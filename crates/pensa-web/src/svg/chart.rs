@@ -114,15 +114,21 @@ impl Series {
     }
 
     pub fn as_svg(&self) -> Result<String> {
-        document((900, 420), |area| {
+        document((720, 360), |area| {
             let mut builder = ChartBuilder::on(area);
-            builder.caption(&self.title, ("sans-serif", 20)).margin(16).x_label_area_size(36).y_label_area_size(56);
+            builder
+                .caption(&self.title, ("sans-serif", 20))
+                .margin(12)
+                .margin_right(40)
+                .x_label_area_size(36)
+                .y_label_area_size(56);
             let highest = self.highest().max(1.0) * 1.05;
             let right = self.days.len().saturating_sub(1).max(1);
             let mut chart = builder.build_cartesian_2d(0..right, 0.0..highest).map_err(failed)?;
             let day = |at: &usize| self.days.get(*at).cloned().unwrap_or_default();
             let mut mesh = chart.configure_mesh();
-            mesh.disable_x_mesh().x_labels(8).x_label_formatter(&day).y_desc(self.unit);
+            mesh.disable_x_mesh().max_light_lines(1).x_labels(6).y_labels(6);
+            mesh.x_label_formatter(&day).y_label_formatter(&|value: &f64| number(*value)).y_desc(self.unit);
             mesh.draw().map_err(failed)?;
             // What lies on top is drawn first, and the rest over it.
             for (layer, sums) in self.stacked().into_iter().rev() {

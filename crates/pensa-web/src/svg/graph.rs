@@ -167,10 +167,10 @@ fn point(at: (usize, usize)) -> String {
     format!("{x},{y}")
 }
 
-/// Text whose upper left corner is at a place.
+/// Text on the line of a place.
 fn text(at: (usize, usize), words: &str) -> Markup {
     let (x, y) = pixel(at);
-    html! { text x=(x) y=(y + 12) font-family="monospace" font-size="12" fill="#000000" { (words) } }
+    html! { text x=(x) y=(y + 4) font-family="monospace" font-size="12" fill="#000000" { (words) } }
 }
 
 #[cfg(test)]
