@@ -103,6 +103,7 @@
   let isFetching = false;
   let isAgain = false;
   let pause = 0;
+  let missed = 0;
 
   /// The address of this page with as many cards as were loaded.
   const here = () => {
@@ -119,9 +120,12 @@
     isFetching = true;
     isAgain = false;
     const started = performance.now();
+    let failures = missed + 1;
     try {
       const answer = await fetch(here(), { headers: { "Pensa-Script": "1" } });
       if (answer.status === 401) { location.reload(); return; }
+      if (answer.status === 429 || answer.status >= 500) throw new Error("later");
+      failures = 0;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const main = page.getElementById("main");
       if (main) {
@@ -136,8 +140,9 @@
     } catch {
       isAgain = true;
     } finally {
-      // A page that takes long to make is asked for less often.
-      pause = Math.min(4 * (performance.now() - started), 4000);
+      // A page that takes long to make is asked for less often, and one that cannot be had even less.
+      missed = failures;
+      pause = missed ? Math.min(500 * 2 ** missed, 15_000) : Math.min(4 * (performance.now() - started), 4000);
       isFetching = false;
       showState();
     }
@@ -170,6 +175,11 @@
 
   const hear = (message) => {
     if (message.kind === "presence") { showPresence(message.others); return; }
+    if (message.kind !== "lost" && !isConnected) {
+      clearTimeout(timer);
+      timer = missed = pause = 0;
+      refresh();
+    }
     isConnected = message.kind !== "lost";
     if (message.kind === "replaced") { number = 0; wanted = 0; }
     wanted = Math.max(wanted, message.last);

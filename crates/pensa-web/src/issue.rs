@@ -26,7 +26,7 @@ pub struct IssueContent {
 }
 
 /// A field that is edited as one line.
-struct TextField {
+struct FactField {
     name: &'static str,
     label: &'static str,
     value: String,
@@ -166,9 +166,9 @@ fn facts(frame: &Frame, detail: &IssueDetail) -> Markup {
     }
 }
 
-fn text_fields(issue: &Issue) -> Vec<TextField> {
+fn text_fields(issue: &Issue) -> Vec<FactField> {
     let text = |value: Option<&dyn Display>| value.map(ToString::to_string).unwrap_or_default();
-    let field = |name, label, value: Option<&dyn Display>, hint| TextField { name, label, value: text(value), hint };
+    let field = |name, label, value: Option<&dyn Display>, hint| FactField { name, label, value: text(value), hint };
     macro_rules! of {
         ($value:expr) => {
             $value.as_ref().map(|value| value as &dyn Display)
@@ -176,7 +176,7 @@ fn text_fields(issue: &Issue) -> Vec<TextField> {
     }
     vec![
         field("assignee", "Assignee", of!(issue.assignee), ""),
-        TextField { name: "labels", label: "Labels", value: issue.labels.join(", "), hint: "auth, api" },
+        FactField { name: "labels", label: "Labels", value: issue.labels.join(", "), hint: "auth, api" },
         field("due", "Due", of!(issue.due), "tomorrow, +3d, 2026-12-01"),
         field("defer", "Not before", of!(issue.defer), "mon, +1w"),
         field("estimate", "Estimate", of!(issue.estimate), "30m, 4h, 2d"),

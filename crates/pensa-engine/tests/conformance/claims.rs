@@ -191,7 +191,7 @@ conformance! {
         assert_eq!((edited.issue.title.as_str(), edited.issue.description.as_deref()), ("of ana", Some("more")));
         let [conflict] = &world.ok(&conflict::List::default())[..] else { panic!("only the title has two values") };
         assert_eq!((&conflict.kept, &conflict.other), (&json!("of ana"), &json!("of ben")));
-        assert_eq!(edited.conflicts, [conflict.id.clone()]);
+        assert_eq!(edited.conflicts, std::slice::from_ref(&conflict.id));
         let same = edit(json!({"id": task.id, "title": "again", "was": {"title": "of ana"}})).expect("edited");
         assert!(same.conflicts.is_empty(), "nobody changed it meanwhile");
         let unknown = edit(json!({"id": task.id, "title": "x", "was": {"status": "open"}})).expect_err("refused");

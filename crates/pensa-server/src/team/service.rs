@@ -277,7 +277,7 @@ fn project_of(uri: &Uri) -> Option<(&str, Result<Uri>)> {
     Some((project, target.map(Uri::from).map_err(|_| Error::invalid("not an address"))))
 }
 
-fn rate_limited(wait: Duration) -> Refusal {
+pub(super) fn rate_limited(wait: Duration) -> Refusal {
     let error =
         Error::new(Code::Busy, "too many requests with this token").hint("wait a little, or ask for fewer things");
     let mut refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);

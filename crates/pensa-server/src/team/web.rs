@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::service::rate_limited;
 use super::state::ServerState;
 use crate::dispatch::unexpected;
 use crate::request::read_body;
@@ -107,6 +108,9 @@ impl TeamPages {
             Err(error) => return (login_page(StatusCode::SERVICE_UNAVAILABLE, Some(&error), true), None),
         };
         let grant = Some(Arc::clone(&session.grant));
+        if let Err(wait) = self.server.check_rate(&session.grant) {
+            return (rate_limited(wait).into_response(), grant);
+        }
         if (project, path.as_str(), is_form) == (None, "/ui/logout", true) {
             return (self.log_out(&session, request).await, grant);
         }

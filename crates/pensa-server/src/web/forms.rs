@@ -7,8 +7,8 @@ use pensa_core::id::IssueRef;
 use pensa_core::issue::Status;
 use pensa_core::ops::batch::{Batch, failed_operation};
 use pensa_core::ops::issue::{Close, Release, Reopen, Update};
-use pensa_core::{Code, Error, Method, Result, json};
-use pensa_engine::{Entry, entry};
+use pensa_core::{Access, Code, Error, Method, Result, json};
+use pensa_engine::{Entry, entry, insufficient_rights};
 use pensa_web::board::LaneField;
 use pensa_web::layout::{self, PageNotice};
 use serde_json::{Map, Value};
@@ -64,6 +64,10 @@ pub(super) async fn answer(asked: &PageRequest, request: Request, is_script: boo
 }
 
 async fn run(asked: &PageRequest, fields: Pairs) -> Result<FormResult> {
+    // Refused before anything is looked up: what would change nothing is refused too.
+    if asked.reader.context.caller.may < Access::Write {
+        return Err(insufficient_rights(Access::Write, "forms"));
+    }
     match asked.path.as_str() {
         "move" => move_card(asked, &fields).await,
         "bulk" => bulk(asked, &fields).await,

@@ -26,24 +26,24 @@ pub(crate) struct Presence(Arc<watch::Sender<Visitors>>);
 
 impl Presence {
     /// Adds a reader until the returned value is dropped.
-    pub(crate) fn join(&self, name: &str) -> Visit {
+    pub(crate) fn join(&self, name: &str) -> PresenceGuard {
         let mut number = 0;
         self.0.send_modify(|visitors| {
             number = visitors.last_key_value().map_or(0, |(last, _)| last + 1);
             visitors.insert(number, name.to_owned());
         });
-        Visit { number, visitors: Arc::clone(&self.0) }
+        PresenceGuard { number, visitors: Arc::clone(&self.0) }
     }
 }
 
 /// One connected reader.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct PresenceGuard {
     number: u64,
     visitors: Arc<watch::Sender<Visitors>>,
 }
 
-impl Visit {
+impl PresenceGuard {
     fn others(&self, visitors: &Visitors) -> Bytes {
         let others = visitors.iter().filter(|(number, _)| **number != self.number);
         let names = serde_json::Value::from_iter(others.map(|(_, name)| name.as_str()));
@@ -51,14 +51,14 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for PresenceGuard {
     fn drop(&mut self) {
         self.visitors.send_modify(|visitors| drop(visitors.remove(&self.number)));
     }
 }
 
 /// Adds who else is here to an event stream. The stream ends when the events end, or the session.
-pub(super) fn beside(response: Response, here: Visit, session: Option<SessionCheck>) -> Response {
+pub(super) fn beside(response: Response, here: PresenceGuard, session: Option<SessionCheck>) -> Response {
     let (head, body) = response.into_parts();
     let mut changes = here.visitors.subscribe();
     changes.mark_changed();
@@ -92,7 +92,7 @@ mod tests {
     fn everybody_is_told_of_the_others_until_they_leave() {
         let presence = Presence::default();
         let (ana, ben) = (presence.join("ana"), presence.join("ben"));
-        let told = |to: &Visit| String::from_utf8(to.others(&presence.0.borrow()).to_vec()).expect("text");
+        let told = |to: &PresenceGuard| String::from_utf8(to.others(&presence.0.borrow()).to_vec()).expect("text");
         assert_eq!(told(&ana), "event: presence\ndata: [\"ben\"]\n\n");
         assert_eq!(told(&ben), "event: presence\ndata: [\"ana\"]\n\n");
         drop(ben);
