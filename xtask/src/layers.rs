@@ -16,7 +16,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pensa-host", &["pensa-core", "pensa-git", "pensa-redact"]),
     ("pensa-client", &["pensa-core", "pensa-engine", "pensa-git", "pensa-redact"]),
     ("pensa-taskstore", &["pensa-client", "pensa-core", "pensa-engine", "pensa-interop"]),
-    ("pensa-server", &["pensa-core", "pensa-engine"]),
+    ("pensa-web", &["pensa-core"]),
+    ("pensa-server", &["pensa-core", "pensa-engine", "pensa-web"]),
     ("pensa-tui", &["pensa-client", "pensa-core"]),
     (
         "pensa",
@@ -31,6 +32,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "pensa-server",
             "pensa-snapshot",
             "pensa-tui",
+            "pensa-web",
         ],
     ),
     ("pensa-testkit", &[]),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{clients, mcp, networkx, postgres, prek};
+use pensa_testkit::{browser, clients, mcp, networkx, postgres, prek};
 
 use crate::Result;
 
@@ -15,7 +15,7 @@ const POSTGRESQL: &str = "postgresql";
 const NO_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/pensa-tests.conf";
 
 /// Programs with their Debian packages.
-const NEEDED: [(&str, &str); 15] = [
+const NEEDED: [(&str, &str); 16] = [
     ("git", "git"),
     ("pip3", "python3-pip"),
     ("node", "nodejs"),
@@ -29,6 +29,7 @@ const NEEDED: [(&str, &str); 15] = [
     ("unshare", "util-linux"),
     ("runuser", "util-linux"),
     ("openssl", "openssl"),
+    ("chromium", "chromium"),
     ("psql", "postgresql-client"),
     (SERVER, POSTGRESQL),
 ];
@@ -49,6 +50,7 @@ pub(crate) fn install_missing() -> Result {
     prek::install().map_err(|e| format!("cannot fetch prek: {e}"))?;
     networkx::install().map_err(|e| format!("cannot fetch networkx: {e}"))?;
     mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}"))?;
+    browser::install().map_err(|e| format!("cannot fetch what drives a browser: {e}"))?;
     clients::install().map_err(|e| format!("cannot fetch what the tests of the clients use: {e}").into())
 }
 

@@ -160,6 +160,8 @@ export interface components {
       close_reason?: string | null;
       /** @description Who was to do it before it was claimed by somebody else */
       was_assigned_to?: string | null;
+      /** @description Fields that somebody else had changed since their editor read them; pn conflicts shows both values */
+      conflicts?: string[];
     };
     /** @description A planned unit of work or a problem report. */
     Issue: {
@@ -4163,6 +4165,13 @@ export interface operations {
            * @description Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict otherwise
            */
           if_updated_at?: string | null;
+          /**
+           * @description The values that fields had when their editor read them; an empty text for none. A field that somebody else has
+           *     changed since gets the new value, and the value in between is kept as a conflict
+           */
+          was?: {
+            [key: string]: string;
+          };
           /** @description Change status or assignee even if another holds the claim */
           force?: boolean;
         };

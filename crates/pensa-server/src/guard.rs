@@ -35,11 +35,21 @@ impl Guard {
 
     pub(crate) fn admit<B: Body>(&self, request: &Request<B>, peer: &Peer) -> Result<(), Refusal> {
         let headers = request.headers();
-        self.check_host(request)?;
-        self.check_origin(headers)?;
+        self.check_source(request)?;
         self.check_token(headers, peer)?;
         check_content_type(request)?;
         Ok(self.identity.check(headers)?)
+    }
+
+    /// Checks host and origin, which pages and API have in common.
+    pub(crate) fn check_source<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        self.check_host(request)?;
+        self.check_origin(request.headers())
+    }
+
+    /// Whether this is the daemon's token.
+    pub(crate) fn is_token(&self, given: &[u8]) -> bool {
+        same_secret(given, self.token.as_bytes())
     }
 
     /// Prevents DNS rebinding: a web page can make its own name resolve to this machine, but the browser then sends
@@ -76,7 +86,7 @@ impl Guard {
         self.hosts.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(host))
     }
 
-    fn check_token(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Refusal> {
+    pub(crate) fn check_token(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Refusal> {
         let token_header = headers.get(AUTHORIZATION).map(|value| bearer(value.as_bytes()));
         let wrong = match token_header {
             Some(Some(token)) if same_secret(token, self.token.as_bytes()) => return Ok(()),
@@ -117,7 +127,7 @@ pub(crate) fn bearer(value: &[u8]) -> Option<&[u8]> {
 }
 
 /// Compares in constant time, so that timing does not reveal how much of a guess is right.
-fn same_secret(given: &[u8], secret: &[u8]) -> bool {
+pub(crate) fn same_secret(given: &[u8], secret: &[u8]) -> bool {
     !secret.is_empty() && given.ct_eq(secret).into()
 }
 

@@ -14,6 +14,7 @@
 //! models.
 
 mod dispatch;
+mod embed;
 mod fields;
 mod guard;
 mod headers;
@@ -34,13 +35,14 @@ mod service;
 mod stream;
 mod team;
 mod tls;
+mod web;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
 use pensa_core::{Error, Result};
-use pensa_engine::Engine;
+use pensa_engine::{Engine, StoreDir};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -53,6 +55,7 @@ use crate::listen::{Limits, StopSignals};
 use crate::mcp::http::AllowedCallers;
 use crate::served_store::ServedStore;
 use crate::service::DaemonService;
+use crate::web::daemon::DaemonPages;
 
 /// How a daemon listens.
 #[derive(Debug, Clone)]
@@ -60,6 +63,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Additional `Host` values to accept, with or without a port.
     pub allowed_hosts: Vec<String>,
+    /// Under which name the pages make changes.
+    pub actor: String,
 }
 
 /// A daemon whose socket is open and whose store is ready.
@@ -87,13 +92,20 @@ impl Server {
         let guard = Guard::new(address, &options.allowed_hosts, store.token_secret()?, store.id()?)?;
         let stop = Arc::new(watch::Sender::new(false));
         let router = router::build(stop.subscribe(), &AllowedCallers::At(guard.hosts()))?;
-        let service = DaemonService::new(guard, ServedStore::start(engine)?, router);
+        let project = project_name(store);
+        let pages = DaemonPages::new(address.port(), project, options.actor, stop.subscribe());
+        let service = DaemonService::new(guard, ServedStore::start(engine)?, router, pages);
         Ok(Self { listener, address, service, runtime, signals, stop })
     }
 
     /// The address in use; its port was chosen by the system if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The path that lets a browser of any user in, once this is running.
+    pub fn entry_path(&self) -> String {
+        self.service.entry_path()
     }
 
     /// Returns a handle that stops the server like SIGTERM.
@@ -110,6 +122,12 @@ impl Server {
         runtime.shutdown_timeout(listen::SHUTDOWN_GRACE);
         served
     }
+}
+
+/// What a project is called: its directory.
+fn project_name(store: &StoreDir) -> String {
+    let name = store.project_dir().file_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "Pensa".to_owned())
 }
 
 fn runtime(blocking: usize) -> Result<Runtime> {

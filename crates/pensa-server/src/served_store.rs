@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::dispatch::Dispatch;
 use crate::stream::feed::Feed;
+use crate::web::presence::Presence;
 
 /// How often a local store is polled for commits of other processes while a stream is open.
 const LOCAL_POLL: Duration = Duration::from_millis(100);
@@ -20,11 +21,18 @@ pub(crate) struct ServedStore {
     changes: watch::Sender<()>,
     /// The end of the log, shared by all event streams.
     pub(crate) feed: Feed,
+    /// Who has pages open.
+    pub(crate) presence: Presence,
 }
 
 impl ServedStore {
     pub(crate) fn start(engine: Engine) -> Result<Self> {
-        Ok(Self { dispatch: Dispatch::start(engine)?, changes: watch::Sender::new(()), feed: Feed::default() })
+        Ok(Self {
+            dispatch: Dispatch::start(engine)?,
+            changes: watch::Sender::new(()),
+            feed: Feed::default(),
+            presence: Presence::default(),
+        })
     }
 
     /// A receiver that is notified when the store may have changed.

@@ -16,12 +16,14 @@ use hyper_util::service::TowerToHyperService;
 use pensa_engine::Caller;
 
 use crate::dispatch;
+use crate::embed::Embed;
 use crate::guard::Guard;
 use crate::listen::Serve;
 use crate::peer::Peer;
 use crate::request_context::RequestContext;
 use crate::response::Refusal;
 use crate::served_store::ServedStore;
+use crate::web::daemon::{self, DaemonPages};
 
 /// The HTTP service of a daemon with its one store.
 #[derive(Debug, Clone)]
@@ -29,23 +31,51 @@ pub(crate) struct DaemonService {
     guard: Arc<Guard>,
     store: Arc<ServedStore>,
     router: TowerToHyperService<Router>,
+    pages: Arc<DaemonPages>,
 }
 
 impl DaemonService {
-    pub(crate) fn new(guard: Guard, store: ServedStore, router: Router) -> Self {
-        Self { guard: Arc::new(guard), store: Arc::new(store), router: TowerToHyperService::new(router) }
+    pub(crate) fn new(guard: Guard, store: ServedStore, router: Router, pages: DaemonPages) -> Self {
+        let (guard, store, pages) = (Arc::new(guard), Arc::new(store), Arc::new(pages));
+        Self { guard, store, router: TowerToHyperService::new(router), pages }
+    }
+
+    /// The path that lets a browser in.
+    pub(crate) fn entry_path(&self) -> String {
+        self.pages.entry_path()
+    }
+
+    /// Where a request begins; the route sets the actor, from the request's headers.
+    fn context(&self) -> RequestContext {
+        let (store, caller) = (Some(Arc::clone(&self.store)), Caller::local(""));
+        RequestContext { store, caller, server: None, token_hash: None }
+    }
+
+    async fn embed(&self, embed: Embed) -> Response {
+        embed.answer(&self.store).await.unwrap_or_else(|error| Refusal::from(error).into_response())
+    }
+
+    async fn page(&self, request: Request<Body>, peer: &Peer) -> Response {
+        match self.guard.check_source(&request) {
+            Ok(()) => self.pages.answer(&self.guard, self.context(), request, peer).await,
+            Err(refusal) => refusal.into_response(),
+        }
     }
 }
 
 impl Serve for DaemonService {
     async fn answer(&self, mut request: Request<Body>, peer: &Peer) -> Result<Response, Infallible> {
+        if daemon::is_page(request.uri().path()) {
+            return catch_panic(async { Ok(self.page(request, peer).await) }).await;
+        }
         let mut response = match self.guard.admit(&request, peer) {
-            Ok(()) => {
-                // The actor is set by the route, from the request's headers.
-                let (store, caller) = (Some(Arc::clone(&self.store)), Caller::local(""));
-                request.extensions_mut().insert(RequestContext { store, caller, server: None, token_hash: None });
-                catch_panic(self.router.call(request)).await?
-            }
+            Ok(()) => match Embed::of(&request) {
+                Some(embed) => catch_panic(async { Ok::<_, Infallible>(self.embed(embed).await) }).await?,
+                None => {
+                    request.extensions_mut().insert(self.context());
+                    catch_panic(self.router.call(request)).await?
+                }
+            },
             Err(refusal) => refusal.into_response(),
         };
         self.guard.identity.stamp(response.headers_mut());

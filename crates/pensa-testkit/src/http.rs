@@ -72,7 +72,8 @@ pub struct Ask<'h> {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
-    body: Option<String>,
+    /// Its type and text.
+    body: Option<(&'static str, String)>,
 }
 
 impl Ask<'_> {
@@ -84,7 +85,19 @@ impl Ask<'_> {
 
     #[must_use]
     pub fn body(mut self, body: &Value) -> Self {
-        self.body = Some(body.to_string());
+        self.body = Some(("application/json", body.to_string()));
+        self
+    }
+
+    /// A form as browsers send it.
+    #[must_use]
+    pub fn form(mut self, fields: &[(&str, &str)]) -> Self {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let byte = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        let encoded = |text: &str| text.bytes().map(byte).collect::<String>();
+        let pairs: Vec<_> =
+            fields.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        self.body = Some(("application/x-www-form-urlencoded", pairs.join("&")));
         self
     }
 
@@ -95,9 +108,9 @@ impl Ask<'_> {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
         match &self.body {
-            Some(body) => {
+            Some((kind, body)) => {
                 let length = body.len();
-                text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"));
+                text.push_str(&format!("Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"));
             }
             None => text.push_str("\r\n"),
         }

@@ -12,6 +12,7 @@
 //!
 //! Start with [`Sandbox`] and [`Run`]. [`Http`] talks to a server, [`postgres::shared`] provides databases.
 
+pub mod browser;
 pub mod clients;
 mod daemon;
 mod disk;

@@ -441,7 +441,7 @@ fn change_one(client: &Client, change: &StoreChange, created: &mut Option<IssueI
             done
         }
         StoreChange::Update(update) => {
-            let Updated { issue, was_assigned_to } = client.call(&**update)?;
+            let Updated { issue, was_assigned_to, .. } = client.call(&**update)?;
             match was_assigned_to {
                 Some(name) => format!("claimed {}, which was assigned to {name}", issue.id),
                 None if update.claim => format!("claimed {}", issue.id),

@@ -131,6 +131,8 @@ class Updated(TypedDict):
     close_reason: NotRequired[str | None]
     was_assigned_to: NotRequired[str | None]
     """Who was to do it before it was claimed by somebody else"""
+    conflicts: NotRequired[list[str]]
+    """Fields that somebody else had changed since their editor read them; pn conflicts shows both values"""
 
 
 class Issue(TypedDict):
@@ -3212,6 +3214,11 @@ class IssueUpdateInput(TypedDict):
     if_updated_at: NotRequired[str | None]
     """Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict
     otherwise
+    """
+    was: NotRequired[dict[str, str]]
+    """The values that fields had when their editor read them; an empty text for none. A field that somebody else
+    has
+    changed since gets the new value, and the value in between is kept as a conflict
     """
     force: NotRequired[bool]
     """Change status or assignee even if another holds the claim"""

@@ -22,7 +22,7 @@ use crate::comment::Comment;
 use crate::entity;
 use crate::error::{Error, Result};
 use crate::for_each_attached;
-use crate::id::IssueId;
+use crate::id::{ConflictId, IssueId};
 use crate::session::Spent;
 use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
@@ -224,7 +224,7 @@ entity!(Issue: "issue" in "issues", keys 1, computed [blockers, search_text, est
 pub type Extra = Map<String, Value>;
 
 /// Names that would be taken for something else where an issue is shown.
-const RESERVED: [&str; 10] = [
+const RESERVED: [&str; 11] = [
     "deps",
     "comments",
     "blocks",
@@ -235,6 +235,7 @@ const RESERVED: [&str; 10] = [
     "spent",
     "similar",
     "was_assigned_to",
+    "conflicts",
 ];
 
 macro_rules! attached {
@@ -427,6 +428,9 @@ pub struct Updated {
     /// Who was to do it before it was claimed by somebody else
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_assigned_to: Option<String>,
+    /// Fields that somebody else had changed since their editor read them; pn conflicts shows both values
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ConflictId>,
 }
 
 /// A new issue, and the open ones it may repeat.

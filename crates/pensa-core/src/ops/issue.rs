@@ -2,9 +2,12 @@
 
 mod listing;
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_with_macros::skip_serializing_none;
 
 use crate::error::{Error, Result};
@@ -15,6 +18,7 @@ use crate::issue::{
     field_object,
 };
 use crate::op::op;
+use crate::sync::Clash;
 use crate::text;
 use crate::time::{Date, Span, Timestamp};
 
@@ -196,11 +200,20 @@ pub struct Update {
     /// Only if it was last changed at this time, which pn show --json has as updated_at; fails with conflict otherwise
     #[arg(long, value_name = "TIME")]
     pub if_updated_at: Option<Timestamp>,
+    /// The values that fields had when their editor read them; an empty text for none. A field that somebody else has
+    /// changed since gets the new value, and the value in between is kept as a conflict
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub was: BTreeMap<String, String>,
     /// Change status or assignee even if another holds the claim
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
+
+/// The fields whose former value an update may name.
+const EDITED: [&str; 10] =
+    ["title", "description", "priority", "assignee", "due", "defer", "estimate", "spec", "parent", "fixes"];
 
 impl Update {
     /// Changes nothing yet.
@@ -228,6 +241,7 @@ impl Update {
             ttl: None,
             unclaim: false,
             if_updated_at: None,
+            was: BTreeMap::new(),
             force: false,
         }
     }
@@ -279,6 +293,32 @@ impl Update {
         issue.retract(&self.remove_acceptance)?;
         issue.demand(&self.acceptance)?;
         rules.change_fields(issue, &self.fields)
+    }
+
+    /// The fields that were changed since their editor read them, and that this change replaces by another value: each
+    /// with its value in between.
+    pub fn overtaken(&self, current: &Issue, edited: &Issue) -> Result<Vec<Clash>> {
+        let object = |issue: &Issue| serde_json::to_value(issue).map_err(Error::internal);
+        let (current, edited) = (object(current)?, object(edited)?);
+        let differs = |value: &Value, was: &str| match value {
+            Value::Null => !was.is_empty(),
+            Value::String(text) => text != was,
+            _ => true,
+        };
+        let clash = |(field, was): (&String, &String)| {
+            let (other, kept) = (&current[field], &edited[field]);
+            (differs(other, was) && other != kept).then(|| Clash {
+                field: field.clone(),
+                kept: kept.clone(),
+                other: other.clone(),
+                whole: [(field.clone(), other.clone())].into_iter().collect(),
+                version: current["updated_at"].as_str().unwrap_or_default().to_owned(),
+            })
+        };
+        if let Some(unknown) = self.was.keys().find(|field| !EDITED.contains(&field.as_str())) {
+            return Err(Error::invalid(format!("was: {unknown} is not edited as one value")).hint(EDITED.join(", ")));
+        }
+        Ok(self.was.iter().filter_map(clash).collect())
     }
 
     /// Whether the request asks for nothing at all. A condition alone asks whether the issue is as it was.

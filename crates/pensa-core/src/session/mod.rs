@@ -9,6 +9,7 @@ pub mod markdown;
 pub mod object;
 mod payload;
 pub mod prices;
+pub mod replay;
 pub mod search;
 pub mod tokens;
 pub mod usage;
@@ -32,6 +33,7 @@ pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use markdown::markdown;
 pub use object::Object;
 pub use prices::{Prices, Spent};
+pub use replay::{Replay, ReplayStep};
 pub use usage::{ModelUsage, Tokens};
 
 closed_enum! {

@@ -11,7 +11,7 @@ use pensa_core::ops::issue::{
     Release, Reopen, Search, Show, Update,
 };
 use pensa_core::ops::refs;
-use pensa_core::sync::ISSUES;
+use pensa_core::sync::{Conflict, ISSUES};
 use pensa_core::time::Date;
 use pensa_core::{Code, Error, Result, Span, Timestamp, json, text};
 use serde_json::{Map, Value};
@@ -22,6 +22,7 @@ use crate::db::{Tx, params};
 use crate::entity;
 use crate::execute::Execute;
 use crate::lease;
+use crate::sync;
 use crate::tables::issue_query::{self, Selection};
 use crate::tables::issues::{Listing, READY};
 use crate::tables::{comments, cycle, deps, events, issues, titles, tombstones};
@@ -148,9 +149,16 @@ impl Execute for Update {
         if let Some(wanted) = &self.parent {
             set_parent(cx, tx, &mut edited, wanted)?;
         }
+        let overtaken = self.overtaken(&issue, &edited)?;
         let issue = issues::save(cx, tx, &issue, edited, EventType::Updated, note)?;
         add_refs(cx, tx, &issue.id, &self.refs)?;
-        Ok(Updated { issue, was_assigned_to })
+        let mut conflicts = Vec::new();
+        for clash in overtaken {
+            let conflict = Conflict::new(ISSUES.name, issue.id.as_str(), clash)?;
+            sync::record_conflict(cx, tx, &conflict)?;
+            conflicts.push(conflict.id);
+        }
+        Ok(Updated { issue, was_assigned_to, conflicts })
     }
 }
 

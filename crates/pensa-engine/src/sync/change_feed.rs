@@ -61,7 +61,7 @@ pub(super) struct ChangedRecord {
 
 /// A page of changed records, with the cursor after it.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct FeedPage {
     pub(super) records: Vec<ChangedRecord>,
     pub(super) cursor: Cursor,
     pub(super) more: bool,
@@ -89,7 +89,7 @@ pub(super) fn current_line(tx: &Tx<'_>, collection: &str, id: &str) -> Result<Op
 }
 
 /// The page after a cursor. An invalid cursor restarts from the beginning.
-pub(super) fn page(tx: &Tx<'_>, of: FeedKind, after: Option<&str>, limit: usize) -> Result<Page> {
+pub(super) fn page(tx: &Tx<'_>, of: FeedKind, after: Option<&str>, limit: usize) -> Result<FeedPage> {
     let known = after.map(|text| Cursor::of(tx, text)).transpose()?.flatten();
     let restarted = after.is_some() && known.is_none();
     let cursor = match known {
@@ -102,7 +102,7 @@ pub(super) fn page(tx: &Tx<'_>, of: FeedKind, after: Option<&str>, limit: usize)
             after_key(PageBuilder::new(tx, of), position, (collection, key), limit)?
         }
     };
-    Ok(Page { restarted, ..page })
+    Ok(FeedPage { restarted, ..page })
 }
 
 /// Reads all records, one collection after the other, without the log.
@@ -111,7 +111,7 @@ fn after_key(
     position: LogPosition,
     from: (usize, String),
     limit: usize,
-) -> Result<Page> {
+) -> Result<FeedPage> {
     let (tx, (mut collection, mut key)) = (builder.tx, from);
     while let Some(now) = EXCHANGED.get(collection) {
         if !builder.of.can_contain(now.name) {
@@ -145,7 +145,7 @@ fn after_key(
 }
 
 /// Reads the records that the log reports as changed.
-fn after_line(mut builder: PageBuilder<'_, '_>, position: LogPosition, limit: usize) -> Result<Page> {
+fn after_line(mut builder: PageBuilder<'_, '_>, position: LogPosition, limit: usize) -> Result<FeedPage> {
     let tx = builder.tx;
     let (mut last, mut looked_at) = (position.event, 0);
     loop {
@@ -264,8 +264,8 @@ impl<'t, 'c> PageBuilder<'t, 'c> {
         self.records.len() >= limit || self.bytes >= PAGE_BYTES
     }
 
-    fn page(self, cursor: Cursor, more: bool, looked_at: i64) -> Page {
-        Page { records: self.records, cursor, more, restarted: false, looked_at }
+    fn page(self, cursor: Cursor, more: bool, looked_at: i64) -> FeedPage {
+        FeedPage { records: self.records, cursor, more, restarted: false, looked_at }
     }
 
     /// Adds a record and what must accompany it: its tombstone, or the record of a tombstone, so that no store takes it

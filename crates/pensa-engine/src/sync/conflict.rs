@@ -13,7 +13,7 @@ use crate::ops::undo;
 use crate::tables::{conflicts, cycle, events, issues, tombstones};
 
 /// Records a conflict. Returns whether it is new.
-pub(super) fn record_conflict(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
+pub(crate) fn record_conflict(cx: &Context<'_>, tx: &Tx<'_>, conflict: &Conflict) -> Result<bool> {
     let is_new = conflicts::note(tx, conflict, cx.now)?;
     if is_new {
         log(cx, tx, conflict, EventType::ConflictFound, event::change(Value::Null, &conflict.id))?;

@@ -27,7 +27,7 @@ mod repair;
 mod sessions;
 mod synced_tables;
 
-pub(crate) use conflict::resolve;
+pub(crate) use conflict::{record_conflict, resolve};
 pub(crate) use duplicates::problems_in_files;
 pub(crate) use exchange::{apply_records, changes};
 pub(crate) use export::{check, export, stage};

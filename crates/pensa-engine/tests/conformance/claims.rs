@@ -2,7 +2,7 @@
 
 use pensa_core::issue::{Issue, Status};
 use pensa_core::ops::undo::Undo;
-use pensa_core::ops::{issue, run, store, work};
+use pensa_core::ops::{conflict, issue, run, store, work};
 use pensa_core::{Code, Result};
 use serde_json::{Value, json};
 
@@ -179,6 +179,25 @@ conformance! {
         let plain = claim(&world, ("ana", Some("s1")), json!({}));
         world.ok(&store::Doctor { fix: true, deep: false });
         assert_eq!((world.status(&leased), world.status(&plain)), (Status::InProgress, Status::Open));
+    }
+
+    fn an_edit_of_a_field_changed_meanwhile_keeps_both_values(world: World) {
+        let task = world.task("read by ana");
+        let edit = |fields: Value| world.json::<issue::Update>("ana", fields);
+        world.json::<issue::Update>("ben", json!({"id": task.id, "title": "of ben", "due": "2026-01-02"})).expect("edited");
+        let was = json!({"title": "read by ana", "description": "", "due": ""});
+        let all = json!({"id": task.id, "title": "of ana", "description": "more", "due": "2026-01-02", "was": was});
+        let edited = edit(all).expect("edited");
+        assert_eq!((edited.issue.title.as_str(), edited.issue.description.as_deref()), ("of ana", Some("more")));
+        let [conflict] = &world.ok(&conflict::List::default())[..] else { panic!("only the title has two values") };
+        assert_eq!((&conflict.kept, &conflict.other), (&json!("of ana"), &json!("of ben")));
+        assert_eq!(edited.conflicts, std::slice::from_ref(&conflict.id));
+        let same = edit(json!({"id": task.id, "title": "again", "was": {"title": "of ana"}})).expect("edited");
+        assert!(same.conflicts.is_empty(), "nobody changed it meanwhile");
+        let unknown = edit(json!({"id": task.id, "title": "x", "was": {"status": "open"}})).expect_err("refused");
+        assert_eq!(unknown.code, Code::InvalidInput);
+        world.ok(&conflict::Resolve { id: conflict.id.to_string(), take: conflict::Side::Other });
+        assert_eq!(world.ok(&issue::Show { id: (&task.id).into() }).issue.title, "of ben");
     }
 
     fn claiming_an_issue_assigned_to_another_reports_the_assignee(world: World) {

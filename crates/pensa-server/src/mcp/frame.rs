@@ -10,7 +10,7 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 
 /// One line of input.
 #[derive(Debug)]
-pub(super) enum Frame {
+pub(super) enum RpcFrame {
     Message(Box<ClientJsonRpcMessage>),
     /// Not a valid message; contains the error response.
     Refused(Box<ServerJsonRpcMessage>),
@@ -18,9 +18,9 @@ pub(super) enum Frame {
     Nothing,
 }
 
-pub(super) fn read(line: &[u8]) -> Frame {
+pub(super) fn read(line: &[u8]) -> RpcFrame {
     if line.trim_ascii().is_empty() {
-        return Frame::Nothing;
+        return RpcFrame::Nothing;
     }
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
@@ -29,10 +29,10 @@ pub(super) fn read(line: &[u8]) -> Frame {
     let (id, is_call) = (id_of(&value), value.get("method").is_some() && value.get("id").is_some());
     match (serde_json::from_value(value), &id) {
         (Ok(message @ (ClientJsonRpcMessage::Request(_) | ClientJsonRpcMessage::Notification(_))), _) => {
-            Frame::Message(Box::new(message))
+            RpcFrame::Message(Box::new(message))
         }
         // The server sends no requests, so responses are ignored.
-        (Ok(_), _) => Frame::Nothing,
+        (Ok(_), _) => RpcFrame::Nothing,
         (Err(_), None) if is_call => refused(ErrorCode::INVALID_REQUEST, "an id is a string or a whole number", None),
         (Err(e), _) => refused(ErrorCode::INVALID_REQUEST, &format!("no message of JSON-RPC 2.0: {e}"), id),
     }
@@ -43,9 +43,9 @@ pub(super) fn too_large() -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None), None)
 }
 
-fn refused(code: ErrorCode, message: &str, id: Option<RequestId>) -> Frame {
+fn refused(code: ErrorCode, message: &str, id: Option<RequestId>) -> RpcFrame {
     let message: String = text::printable_line(message).chars().take(200).collect();
-    Frame::Refused(Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, message, None), id)))
+    RpcFrame::Refused(Box::new(ServerJsonRpcMessage::error(ErrorData::new(code, message, None), id)))
 }
 
 fn id_of(value: &Value) -> Option<RequestId> {
@@ -59,7 +59,7 @@ mod tests {
 
     fn answer(line: &str) -> Value {
         match read(line.as_bytes()) {
-            Frame::Refused(answer) => serde_json::to_value(answer).expect("serialises"),
+            RpcFrame::Refused(answer) => serde_json::to_value(answer).expect("serialises"),
             other => panic!("{line:.80} was taken for {other:?}"),
         }
     }
@@ -85,11 +85,11 @@ mod tests {
             json!({"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": {"x": [1]}}),
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         ] {
-            assert!(matches!(read(good.to_string().as_bytes()), Frame::Message(_)), "{good}");
+            assert!(matches!(read(good.to_string().as_bytes()), RpcFrame::Message(_)), "{good}");
         }
         let reply = json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string();
         for nothing in [&reply, "", "  \r"] {
-            assert!(matches!(read(nothing.as_bytes()), Frame::Nothing), "{nothing}");
+            assert!(matches!(read(nothing.as_bytes()), RpcFrame::Nothing), "{nothing}");
         }
     }
 }

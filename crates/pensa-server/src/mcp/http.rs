@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::StoreCalls;
-use super::frame::{self, Frame};
+use super::frame::{self, RpcFrame};
 use super::handler::{Handler, StoreFinder};
 use crate::dispatch::unexpected;
 use crate::request_context::{OperationLabel, RequestContext};
@@ -74,7 +74,7 @@ impl McpEndpoint {
         let context: &RequestContext = parts.extensions.get().ok_or_else(unexpected)?;
         context.store.as_ref().ok_or_else(router::no_project)?;
         let bytes = request::read_body(body, frame::MAX_BYTES).await?;
-        if let Frame::Refused(refused) = frame::read(&bytes) {
+        if let RpcFrame::Refused(refused) = frame::read(&bytes) {
             let text = pensa_core::json::to_line(&refused)?;
             return Ok(response::ok(axum::http::StatusCode::BAD_REQUEST, text));
         }

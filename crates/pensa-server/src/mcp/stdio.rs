@@ -12,7 +12,7 @@ use rmcp::{RoleServer, ServiceExt};
 use tokio::sync::mpsc;
 
 use super::StoreCalls;
-use super::frame::{self, Frame};
+use super::frame::{self, RpcFrame};
 use super::handler::{Handler, StoreFinder};
 
 /// Maximum messages that wait to be handled.
@@ -83,15 +83,15 @@ fn read_all(input: &mut impl BufRead, lines: &mpsc::Sender<ClientJsonRpcMessage>
             continue;
         }
         match frame::read(&line) {
-            Frame::Message(message) => {
+            RpcFrame::Message(message) => {
                 if lines.blocking_send(*message).is_err() {
                     return;
                 }
             }
-            Frame::Refused(answer) => {
+            RpcFrame::Refused(answer) => {
                 let _ = output.write(&answer);
             }
-            Frame::Nothing => {}
+            RpcFrame::Nothing => {}
         }
     }
 }

@@ -3,9 +3,11 @@
 //! Any number of servers can run in front of one database. Their only own state is caches that are at most a few
 //! seconds old.
 
+mod badges;
 mod service;
 mod state;
 mod token_cache;
+mod web;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -25,7 +27,9 @@ use crate::mcp::http::AllowedCallers;
 use crate::rate_limit::RateLimit;
 use crate::tls::Tls;
 use crate::{ShutdownHandle, router};
+use badges::PublicBadges;
 use service::TeamService;
+use web::TeamPages;
 
 /// Threads that may block on the database.
 const BLOCKING_THREADS: usize = 128;
@@ -42,6 +46,8 @@ pub struct TeamOptions {
     pub rate: u32,
     /// Burst size for each token.
     pub burst: u32,
+    /// Whether badges and charts of every project are shown without a token.
+    pub public_badges: bool,
     pub log: LevelFilter,
 }
 
@@ -78,7 +84,10 @@ impl TeamServer {
         let stop = Arc::new(watch::Sender::new(false));
         let server = ServerState::open(projects, RateLimit::new(options.rate, options.burst))?;
         let router = router::build(stop.subscribe(), &AllowedCallers::WithToken)?;
-        let service = TeamService::new(server, router, log.dropped());
+        let is_encrypted = tls.is_some() || options.behind_proxy;
+        let pages = TeamPages::new(Arc::clone(&server), is_encrypted, stop.subscribe());
+        let badges = options.public_badges.then(|| Arc::new(PublicBadges::new(Arc::clone(&server))));
+        let service = TeamService::new(server, router, pages, badges, log.dropped());
         Ok(Self { listener, address, service, runtime, signals, stop, tls, log })
     }
 

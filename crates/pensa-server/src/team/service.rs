@@ -23,9 +23,12 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tracing::Level;
 use tracing_appender::non_blocking::ErrorCounter;
 
+use super::badges::PublicBadges;
 use super::state::ServerState;
 use super::token_cache::unauthorized;
+use super::web::TeamPages;
 use crate::dispatch::unexpected;
+use crate::embed::Embed;
 use crate::guard::{bearer, check_content_type};
 use crate::headers;
 use crate::listen::Serve;
@@ -35,6 +38,7 @@ use crate::peer::Peer;
 use crate::request_context::{OperationLabel, RequestContext};
 use crate::response::{self, Refusal, RefusalCode};
 use crate::service::catch_panic;
+use crate::web;
 
 /// Path prefix of projects.
 const PROJECTS: &str = "/p/";
@@ -43,6 +47,8 @@ const PROJECTS: &str = "/p/";
 pub(crate) struct TeamService {
     server: Arc<ServerState>,
     router: TowerToHyperService<Router>,
+    pages: TeamPages,
+    badges: Option<Arc<PublicBadges>>,
     metrics: Metrics,
 }
 
@@ -112,9 +118,15 @@ impl Serve for TeamService {
 }
 
 impl TeamService {
-    pub(super) fn new(server: Arc<ServerState>, router: Router, dropped: ErrorCounter) -> Self {
+    pub(super) fn new(
+        server: Arc<ServerState>,
+        router: Router,
+        pages: TeamPages,
+        badges: Option<Arc<PublicBadges>>,
+        dropped: ErrorCounter,
+    ) -> Self {
         let metrics = Metrics::new(StateCollector { server: Arc::clone(&server), dropped });
-        Self { server, router: TowerToHyperService::new(router), metrics }
+        Self { server, router: TowerToHyperService::new(router), pages, badges, metrics }
     }
 
     async fn respond(&self, request: Request<Body>, info: &mut RequestInfo) -> Response {
@@ -126,6 +138,11 @@ impl TeamService {
                 Err(error) => Refusal::from(error).into_response(),
             },
             "/metrics" if is_read => self.metrics_page(),
+            path if is_read && public(path).is_some() => match (&self.badges, public(path)) {
+                (Some(badges), Some((project, embed))) => badges.answer(project, embed).await,
+                _ => response::unknown_path(path).into_response(),
+            },
+            path if is_page(path) => self.respond_page(request, info).await,
             _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
@@ -167,6 +184,23 @@ impl TeamService {
         }
     }
 
+    async fn respond_page(&self, mut request: Request<Body>, info: &mut RequestInfo) -> Response {
+        let project = project_of(request.uri()).map(|(project, rest)| rest.map(|rest| (project.to_owned(), rest)));
+        let project = match project.transpose() {
+            Ok(found) => found.map(|(project, rest)| {
+                *request.uri_mut() = rest;
+                project
+            }),
+            Err(error) => return Refusal::from(error).into_response(),
+        };
+        let (response, grant) = self.pages.answer(project.as_deref(), request).await;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            self.metrics.unauthorized.inc();
+        }
+        info.grant = grant;
+        response
+    }
+
     fn metrics_page(&self) -> Response {
         let Ok(page) = self.metrics.render() else {
             return Refusal::from(unexpected()).into_response();
@@ -200,6 +234,22 @@ impl Collector for StateCollector {
     }
 }
 
+/// Whether the path is that of a page: below `/ui/` of the server or of a project, or the login.
+fn is_page(path: &str) -> bool {
+    let below =
+        |path: &str| path.split_once('/').is_some_and(|(_, rest)| rest.is_empty() || web::is_page(&format!("/{rest}")));
+    match path.strip_prefix(PROJECTS) {
+        Some(rest) => below(rest),
+        None => path == "/login" || web::is_page(path),
+    }
+}
+
+/// A badge or chart below a project.
+fn public(path: &str) -> Option<(&str, Embed)> {
+    let (project, rest) = path.strip_prefix(PROJECTS)?.split_once('/')?;
+    Some((project, Embed::at(&format!("/{rest}"))?))
+}
+
 /// Whether the path is polled by monitoring; successful polls are not logged.
 fn is_probe(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
@@ -227,7 +277,7 @@ fn project_of(uri: &Uri) -> Option<(&str, Result<Uri>)> {
     Some((project, target.map(Uri::from).map_err(|_| Error::invalid("not an address"))))
 }
 
-fn rate_limited(wait: Duration) -> Refusal {
+pub(super) fn rate_limited(wait: Duration) -> Refusal {
     let error =
         Error::new(Code::Busy, "too many requests with this token").hint("wait a little, or ask for fewer things");
     let mut refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);

@@ -31,7 +31,7 @@ pub(crate) struct ServerState {
     projects: Projects,
     tokens: Arc<TokenCache>,
     rate: RateLimit,
-    control: ServedStore,
+    control: Arc<ServedStore>,
     open: Arc<Mutex<OpenStores>>,
 }
 
@@ -55,7 +55,7 @@ impl ServerState {
             let heard = Arc::clone(&open);
             database.wakeups().listen(move |store| notify(&heard, store.map(|id| id.to_string())));
         }
-        let control = ServedStore::start(projects.control()?.with_notices(log_notices("control")))?;
+        let control = Arc::new(ServedStore::start(projects.control()?.with_notices(log_notices("control")))?);
         let tokens = Arc::new(TokenCache::new(projects.clone()));
         Ok(Arc::new(Self { projects, tokens, rate, control, open }))
     }
@@ -125,6 +125,21 @@ impl ServerState {
         let answer = self.control.dispatch.run(entry, caller, input, once).await;
         self.tokens.clear();
         answer
+    }
+
+    /// The store of projects and tokens.
+    pub(super) fn control(&self) -> Arc<ServedStore> {
+        Arc::clone(&self.control)
+    }
+
+    /// Runs an operation on the control store for the server itself.
+    pub(super) async fn run_in_control(&self, entry: &'static Entry, caller: Caller, input: Value) -> Result<Bytes> {
+        self.control.dispatch.run(entry, caller, input, None).await
+    }
+
+    /// What the token with this hash grants; `None` if it is no longer valid.
+    pub(super) async fn grant(&self, token_hash: &TokenHash) -> Result<Option<Arc<Grant>>> {
+        self.tokens.grant(token_hash).await
     }
 
     /// Reads the audit log of every store that the query concerns.

@@ -41,12 +41,17 @@ impl TokenCache {
             return Err(wrong());
         }
         let token_hash: TokenHash = Sha256::digest(secret).into();
-        let grant = match self.cached(&token_hash) {
-            Some(grant) => grant,
-            None => self.look_up(token_hash).await?,
-        };
-        let grant = grant.filter(|grant| is_valid(grant)).ok_or_else(wrong)?;
+        let grant = self.grant(&token_hash).await?.ok_or_else(wrong)?;
         Ok((token_hash, grant))
+    }
+
+    /// Looks up what the token with this hash grants; `None` if it is not valid.
+    pub(super) async fn grant(self: &Arc<Self>, token_hash: &TokenHash) -> Result<Option<Arc<Grant>>> {
+        let grant = match self.cached(token_hash) {
+            Some(grant) => grant,
+            None => self.look_up(*token_hash).await?,
+        };
+        Ok(grant.filter(|grant| is_valid(grant)))
     }
 
     /// Whether a token that was accepted before is still valid for its project.

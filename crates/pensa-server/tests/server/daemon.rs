@@ -38,7 +38,7 @@ impl Daemon {
         let store = engine.location().dir().expect("a directory");
         let (token, store_id) = (store.token_secret().expect("a token"), store.id().expect("an id"));
         let allowed_hosts = allowed_hosts.iter().map(|host| (*host).to_owned()).collect();
-        let options = Options { listen: ([127, 0, 0, 1], 0).into(), allowed_hosts };
+        let options = Options { listen: ([127, 0, 0, 1], 0).into(), allowed_hosts, actor: "tester".into() };
         let server = Server::bind(engine, options).expect("a free port");
         let (address, handle) = (server.local_addr(), server.handle());
         let serving = Some(thread::spawn(move || server.serve()));

@@ -154,7 +154,7 @@ fn every_acknowledged_write_survives_a_stop() {
 
 fn bind(listen: SocketAddr) -> pensa_core::Error {
     let dir = tempfile::tempdir().expect("a directory");
-    Server::bind(crate::daemon::engine(&dir), Options { listen, allowed_hosts: Vec::new() })
+    Server::bind(crate::daemon::engine(&dir), Options { listen, allowed_hosts: Vec::new(), actor: "tester".into() })
         .expect_err("cannot listen there")
 }
 

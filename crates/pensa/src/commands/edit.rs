@@ -52,7 +52,7 @@ pub(super) fn run(options: &GlobalOptions, output: Output, args: &EditArgs) -> R
             }
             Ok(None) => {
                 output.note("note: nothing was changed; an editor that returns at once needs a flag: code --wait");
-                return output.answer(&Updated { issue, was_assigned_to: None });
+                return output.answer(&Updated { issue, was_assigned_to: None, conflicts: Vec::new() });
             }
             Err(error) if error.code != Code::Conflict && confirm::is_interactive() => {
                 output.error(&error);

@@ -41,6 +41,7 @@ mod draw;
 mod edit;
 mod events;
 mod export_beads;
+mod export_html;
 mod gc;
 mod harness;
 pub(crate) mod help;
@@ -95,6 +96,7 @@ mod tui;
 pub(crate) mod undo;
 mod upgrade;
 mod watch;
+mod web;
 mod work;
 mod worktree;
 
@@ -149,6 +151,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Watch(watch::WatchCommand),
     Tui(tui::TuiArgs),
+    Web(web::WebArgs),
     Undo(undo::UndoArgs),
     Redo(ops::undo::Redo),
     /// Manage dependencies between issues
@@ -310,6 +313,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Events(args) => events::run(options, *output, args),
         Command::Watch(command) => watch::run(options, *output, command),
         Command::Tui(args) => tui::run(options, &args),
+        Command::Web(args) => web::run(options, *output, &args),
         Command::Undo(args) => undo::run(options, *output, &args),
         Command::Redo(op) => run_op(options, *output, &op),
         Command::Dep(command) => command.run(options, *output),

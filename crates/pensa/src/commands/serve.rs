@@ -2,7 +2,7 @@
 //! `serve_absent` is built instead.
 
 use std::cell::OnceCell;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use serde::Serialize;
 use super::daemon::DaemonArgs;
 use super::server::MissingDir;
 use super::server::{LogLevel, ServeArgs};
+use super::web::{PagesAddress, WebArgs};
 use super::{daemon, gc, job, recover, run as runs, server, snapshot};
 use crate::cli::GlobalOptions;
 use crate::connect::{self, StateLocation};
@@ -62,8 +63,26 @@ pub(super) fn daemon(options: &GlobalOptions, output: Output, args: DaemonArgs) 
     }
     collect_daily(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);
-    let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: args.allowed_hosts })?;
+    let server = Server::bind(
+        engine,
+        ServerOptions { listen, allowed_hosts: args.allowed_hosts, actor: connect::actor_source(options)?() },
+    )?;
     output.answer(&daemon::daemon_info(url_of(server.local_addr()), info))?;
+    server.serve()
+}
+
+/// Serves the pages of the project's store to its user.
+pub(super) fn web(options: &GlobalOptions, output: Output, args: &WebArgs) -> Result<()> {
+    let engine = connect::open_engine(options, connect::store(options)?)?;
+    let listen = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), args.port);
+    let actor = connect::actor_source(options)?();
+    let server = Server::bind(engine, ServerOptions { listen, allowed_hosts: Vec::new(), actor })?;
+    let address = url_of(server.local_addr());
+    let entry = format!("{address}{}", server.entry_path());
+    // Where the system tells whose connection it is, the plain address suffices.
+    let url = if cfg!(target_os = "linux") { format!("{address}/") } else { entry.clone() };
+    output.answer(&PagesAddress { url })?;
+    args.open(output, &entry);
     server.serve()
 }
 
@@ -137,6 +156,7 @@ pub(super) fn team(output: Output, args: &ServeArgs) -> Result<()> {
         listen: args.listen,
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         behind_proxy: args.behind_proxy,
+        public_badges: args.public_badges,
         rate: args.rate,
         burst: args.burst,
         log: match args.log {

@@ -4,6 +4,7 @@ use pensa_core::{Code, Error, Result};
 
 use super::daemon::DaemonArgs;
 use super::server::ServeArgs;
+use super::web::WebArgs;
 use crate::cli::GlobalOptions;
 use crate::output::Output;
 
@@ -13,6 +14,10 @@ pub(super) fn daemon(_: &GlobalOptions, _: Output, _: DaemonArgs) -> Result<()> 
 
 pub(super) fn team(_: Output, _: &ServeArgs) -> Result<()> {
     Err(not_built("pn serve"))
+}
+
+pub(super) fn web(_: &GlobalOptions, _: Output, _: &WebArgs) -> Result<()> {
+    Err(not_built("pn web"))
 }
 
 pub(super) fn mcp(_: &GlobalOptions) -> Result<()> {

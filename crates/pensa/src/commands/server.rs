@@ -83,6 +83,10 @@ pub(crate) struct ServeArgs {
     /// Allow plain HTTP beyond this machine, because a proxy in front encrypts
     #[arg(long)]
     pub(crate) behind_proxy: bool,
+    /// Show badges and charts of every project without a token, for READMEs: /p/NAME/badge/ready.svg,
+    /// /p/NAME/chart/burndown.svg
+    #[arg(long)]
+    pub(crate) public_badges: bool,
     /// Requests per second for each token; 0 is no limit
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub(crate) rate: u32,

@@ -12,7 +12,7 @@ use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_file
 use pensa_core::{Code, Error, Result};
 use pensa_engine::{StoreDir, write_driver_notes};
 
-use super::export_beads;
+use super::{export_beads, export_html};
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
@@ -36,7 +36,9 @@ pub(crate) struct MergeDriverArgs {
 /// Write the store to JSONL files beside it and stage them in git, or its issues in another tool's format
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  pn export                                # the files in .pensa\n  \
-    pn export --format beads -o issues.jsonl # for bd, br and bv")]
+    pn export --format beads -o issues.jsonl # for bd, br and bv\n  \
+    pn export --html site                    # pages for a browser\n  \
+    pn export --html board.html --single     # the same in one file")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     op: Export,
@@ -46,6 +48,12 @@ pub(crate) struct ExportArgs {
     /// The file to write with --format
     #[arg(short, long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
+    /// Write pages for a browser into this directory: board, issues, graph, charts, changelog; without a server
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["check", "events", "no_stage", "format"])]
+    html: Option<PathBuf>,
+    /// Write them into one file, the path given with --html
+    #[arg(long, requires = "html")]
+    single: bool,
 }
 
 /// A format of another tool.
@@ -56,7 +64,10 @@ pub(crate) enum ForeignFormat {
 }
 
 pub(super) fn export(options: &GlobalOptions, output: Output, args: ExportArgs) -> Result<()> {
-    let ExportArgs { mut op, format, output: file } = args;
+    let ExportArgs { mut op, format, output: file, html, single } = args;
+    if let Some(target) = html {
+        return export_html::run(options, output, &target, single);
+    }
     if let Some(ForeignFormat::Beads) = format {
         return export_beads::run(options, output, file.as_deref());
     }

@@ -2,10 +2,10 @@
 
 use pensa_core::Result;
 use pensa_core::issue::{Issue, Status};
+use pensa_web::svg::{self, Ink};
 
 use super::canvas::Canvas;
-use super::svg;
-use crate::render::{Ink, fit};
+use crate::render::fit;
 
 /// Cards of a column that are drawn.
 const SHOWN: usize = 12;

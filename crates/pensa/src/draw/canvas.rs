@@ -1,8 +1,9 @@
 //! A sheet of characters: lines that join where they meet, and text.
 
 use pensa_core::text;
+use pensa_web::svg::Ink;
 
-use crate::render::{Ink, Screen};
+use crate::render::Screen;
 
 const NORTH: u8 = 1;
 const EAST: u8 = 2;

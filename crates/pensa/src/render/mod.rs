@@ -11,7 +11,7 @@ mod terminal;
 use std::fmt::Display;
 
 pub(crate) use fields::{field, print_redactions, shorten, shorten_json};
-pub(crate) use screen::{Ink, Screen};
+pub(crate) use screen::Screen;
 pub(crate) use terminal::{detect, draws_lines, fit, fit_line, lease, terminal, when, width};
 
 /// A count with a noun in singular or plural: `1 issue`, `2 issues`.

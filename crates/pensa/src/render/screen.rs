@@ -2,6 +2,7 @@
 
 use pensa_core::issue::{Issue, Priority, Status};
 use pensa_core::text;
+use pensa_web::svg::Ink;
 
 use super::{counted, fit_line, terminal};
 
@@ -23,25 +24,6 @@ enum Style {
     Open,
     Doing,
     Done,
-}
-
-/// What a part of a drawing stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
-    Lines,
-    Open,
-    Doing,
-    Done,
-}
-
-impl From<Status> for Ink {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Open => Self::Open,
-            Status::InProgress => Self::Doing,
-            Status::Closed => Self::Done,
-        }
-    }
 }
 
 impl Style {

@@ -19,7 +19,7 @@ const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/programs.md
 
 /// Runs a program to its end, and stops what it leaves behind. Returns what it printed.
 #[track_caller]
-fn run(machine: &Sandbox, command: &mut Command) -> String {
+pub(crate) fn run(machine: &Sandbox, command: &mut Command) -> String {
     let path = machine.path("printed");
     let printed = File::create(&path).expect("a file");
     command.stdin(Stdio::null()).stdout(printed.try_clone().expect("a file")).stderr(printed).process_group(0);

@@ -204,6 +204,7 @@ guides! {
     edit_issues: "docs/edit-issues.md",
     choose_what_next: "docs/choose-what-next.md",
     terminal_ui: "docs/terminal-ui.md",
+    web: "docs/web.md",
     many_agents: "docs/many-agents.md",
     memory: "docs/memory.md",
     conversations: "docs/conversations.md",

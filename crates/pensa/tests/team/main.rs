@@ -16,6 +16,7 @@ mod mcp;
 mod model;
 mod operators;
 mod outages;
+mod pages;
 mod proxy;
 mod rate;
 mod reads;
@@ -24,6 +25,7 @@ mod sync;
 mod sync_histories;
 mod tls;
 mod tokens;
+mod web;
 
 const PN: &str = env!("CARGO_BIN_EXE_pn");
 

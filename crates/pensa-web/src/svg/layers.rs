@@ -4,9 +4,6 @@
 
 use std::collections::HashMap;
 
-use crate::draw::canvas::Canvas;
-use crate::render::Ink;
-
 /// Times that layers are put in order, downwards and upwards in turn.
 const SWEEPS: usize = 8;
 /// Blanks between two neighbours.
@@ -19,14 +16,22 @@ type Extent = (usize, usize);
 #[derive(Debug, Clone)]
 struct Slot {
     node: Option<usize>,
-    /// Places in the next layer that a line leads to.
-    down: Vec<usize>,
+    /// Lines to places in the next layer.
+    down: Vec<Hop>,
     width: usize,
     x: usize,
 }
 
+/// The part of an edge between a layer and the next.
+#[derive(Debug, Clone, Copy)]
+struct Hop {
+    /// A place in the next layer.
+    to: usize,
+    edge: usize,
+}
+
 #[derive(Debug)]
-pub(crate) struct Layers {
+pub struct Layers {
     layers: Vec<Vec<Slot>>,
     /// Lines of text in a box.
     text_rows: usize,
@@ -34,14 +39,15 @@ pub(crate) struct Layers {
 
 /// A node with where it is drawn, and lines from one point to the next.
 #[derive(Debug)]
-pub(crate) struct Drawing {
-    pub(crate) boxes: Vec<(usize, Extent, Extent)>,
-    pub(crate) lines: Vec<[(usize, usize); 2]>,
+pub struct Drawing {
+    pub boxes: Vec<(usize, Extent, Extent)>,
+    /// Each with the number of its edge.
+    pub lines: Vec<(usize, [(usize, usize); 2])>,
 }
 
 impl Layers {
     /// `edges` without cycles; every box is as wide as its node says.
-    pub(crate) fn new(widths: &[usize], edges: &[(usize, usize)], text_rows: usize) -> Self {
+    pub fn new(widths: &[usize], edges: &[(usize, usize)], text_rows: usize) -> Self {
         let depth = depths(widths.len(), edges);
         let mut layers: Vec<Vec<Slot>> = vec![Vec::new(); depth.iter().max().map_or(0, |deepest| deepest + 1)];
         let mut place = vec![0; widths.len()];
@@ -49,14 +55,14 @@ impl Layers {
             place[node] = layers[depth[node]].len();
             layers[depth[node]].push(Slot { node: Some(node), down: Vec::new(), width: *width, x: 0 });
         }
-        for &(from, to) in edges.iter().filter(|(from, to)| depth[*from] < depth[*to]) {
+        for (edge, &(from, to)) in edges.iter().enumerate().filter(|(_, (from, to))| depth[*from] < depth[*to]) {
             let mut at = place[from];
             for layer in depth[from]..depth[to] {
                 let next = if layer + 1 == depth[to] { place[to] } else { layers[layer + 1].len() };
                 if layer + 1 < depth[to] {
                     layers[layer + 1].push(Slot { node: None, down: Vec::new(), width: 1, x: 0 });
                 }
-                layers[layer][at].down.push(next);
+                layers[layer][at].down.push(Hop { to: next, edge });
                 at = next;
             }
         }
@@ -74,8 +80,8 @@ impl Layers {
                 let (upper, moved) = if sweep % 2 == 0 { (step, step + 1) } else { (last - step - 1, last - step - 1) };
                 let mut sums = vec![(0, 0); self.layers[moved].len()];
                 for (at, slot) in self.layers[upper].iter().enumerate() {
-                    for &below in &slot.down {
-                        let (own, other) = if moved == upper { (at, below) } else { (below, at) };
+                    for hop in &slot.down {
+                        let (own, other) = if moved == upper { (at, hop.to) } else { (hop.to, at) };
                         sums[own] = (sums[own].0 + other, sums[own].1 + 1);
                     }
                 }
@@ -96,7 +102,7 @@ impl Layers {
         self.layers[layer] = order.iter().map(|at| old[*at].clone()).collect();
         if let Some(above) = layer.checked_sub(1) {
             let ends = self.layers[above].iter_mut().flat_map(|slot| &mut slot.down);
-            ends.for_each(|end| *end = new_place[*end]);
+            ends.for_each(|hop| hop.to = new_place[hop.to]);
         }
     }
 
@@ -106,7 +112,10 @@ impl Layers {
             let mut wanted = vec![(0, 0); self.layers[layer].len()];
             if let Some(above) = layer.checked_sub(1) {
                 for slot in &self.layers[above] {
-                    slot.down.iter().for_each(|at| wanted[*at] = (wanted[*at].0 + middle(slot), wanted[*at].1 + 1));
+                    for hop in &slot.down {
+                        let (sum, count) = wanted[hop.to];
+                        wanted[hop.to] = (sum + middle(slot), count + 1);
+                    }
                 }
             }
             let mut next = 0;
@@ -118,12 +127,12 @@ impl Layers {
         }
     }
 
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.layers.iter().flatten().map(|slot| slot.x + slot.width).max().unwrap_or_default()
     }
 
     /// Where everything is, in characters.
-    pub(crate) fn drawing(&self) -> Drawing {
+    pub fn drawing(&self) -> Drawing {
         let mut drawing = Drawing { boxes: Vec::new(), lines: Vec::new() };
         let mut top = 0;
         for (at, layer) in self.layers.iter().enumerate() {
@@ -133,7 +142,10 @@ impl Layers {
                     Some(node) => {
                         drawing.boxes.push((node, (slot.x, top), (slot.x + slot.width - 1, bottom)));
                     }
-                    None => drawing.lines.push([(middle(slot), top), (middle(slot), bottom)]),
+                    None => {
+                        let edge = slot.down.first().map_or(0, |hop| hop.edge);
+                        drawing.lines.push((edge, [(middle(slot), top), (middle(slot), bottom)]));
+                    }
                 }
             }
             let Some(below) = self.layers.get(at + 1) else { break };
@@ -142,34 +154,15 @@ impl Layers {
             for (slot, track) in layer.iter().zip(&tracks) {
                 let from = middle(slot);
                 let row = bottom + 1 + track.unwrap_or_default();
-                for &end in &slot.down {
-                    let to = middle(&below[end]);
-                    drawing.lines.extend([
-                        [(from, bottom), (from, row)],
-                        [(from, row), (to, row)],
-                        [(to, row), (to, bottom + height)],
-                    ]);
+                for hop in &slot.down {
+                    let to = middle(&below[hop.to]);
+                    let turns = [(from, bottom), (from, row), (to, row), (to, bottom + height)];
+                    drawing.lines.extend(turns.windows(2).map(|ends| (hop.edge, [ends[0], ends[1]])));
                 }
             }
             top = bottom + height;
         }
         drawing
-    }
-}
-
-impl Drawing {
-    /// Draws lines, then boxes over their ends; `ink` says how a box looks.
-    pub(crate) fn on_canvas(&self, canvas: &mut Canvas, ink: impl Fn(usize) -> Ink) {
-        for [(x1, y1), (x2, y2)] in &self.lines {
-            if y1 == y2 {
-                canvas.horizontal(*x1, *x2, *y1);
-            } else {
-                canvas.vertical(*x1, *y1, *y2);
-            }
-        }
-        for (node, from, to) in &self.boxes {
-            canvas.rectangle(*from, *to, ink(*node));
-        }
     }
 }
 
@@ -180,13 +173,13 @@ fn middle(slot: &Slot) -> usize {
 /// The row on which the lines of each slot turn, so that those of different slots do not run into each other.
 fn tracks(layer: &[Slot], below: &[Slot]) -> Vec<Option<usize>> {
     let span = |slot: &Slot| {
-        let ends = || slot.down.iter().map(|end| middle(&below[*end])).chain([middle(slot)]);
+        let ends = || slot.down.iter().map(|hop| middle(&below[hop.to])).chain([middle(slot)]);
         (ends().min().unwrap_or_default(), ends().max().unwrap_or_default())
     };
     // Which slots have a line that comes down at a place.
     let mut down_at: HashMap<usize, Vec<usize>> = HashMap::new();
     for (at, slot) in layer.iter().enumerate() {
-        slot.down.iter().for_each(|end| down_at.entry(middle(&below[*end])).or_default().push(at));
+        slot.down.iter().for_each(|hop| down_at.entry(middle(&below[hop.to])).or_default().push(at));
     }
     let mut taken: Vec<Vec<(usize, usize)>> = Vec::new();
     let mut tracks: Vec<Option<usize>> = vec![None; layer.len()];
@@ -230,26 +223,6 @@ fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Screen;
-
-    fn drawn(widths: &[usize], edges: &[(usize, usize)]) -> String {
-        let mut canvas = Canvas::default();
-        let drawing = Layers::new(widths, edges, 1).drawing();
-        drawing.on_canvas(&mut canvas, |_| Ink::Lines);
-        for (node, (x, y), _) in &drawing.boxes {
-            canvas.write(x + 2, y + 1, &node.to_string(), Ink::Lines);
-        }
-        let mut screen = Screen::new(false);
-        canvas.show(&mut screen, true);
-        String::from_utf8(screen.as_bytes().to_vec()).expect("text")
-    }
-
-    #[test]
-    fn what_is_first_is_on_top() {
-        let drawing = drawn(&[5; 4], &[(0, 1), (0, 2), (1, 3), (2, 3), (0, 3)]);
-        let row = |node: char| drawing.lines().position(|line| line.contains(node)).expect("drawn");
-        assert!(row('0') < row('1') && row('1') == row('2') && row('2') < row('3'), "\n{drawing}");
-    }
 
     #[test]
     fn no_two_boxes_overlap_and_every_line_is_straight() {
@@ -263,7 +236,20 @@ mod tests {
                     .all(|(_, from, to)| { *right < from.0 || to.0 < *left || *bottom < from.1 || to.1 < *top })
             );
         }
-        assert!(drawing.lines.iter().all(|[from, to]| from.0 == to.0 || from.1 == to.1));
+        assert!(drawing.lines.iter().all(|(_, [from, to])| from.0 == to.0 || from.1 == to.1));
         assert!(layers.width() > 0);
+    }
+
+    #[test]
+    fn the_lines_of_an_edge_lead_from_its_first_node_to_its_last() {
+        let edges = [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3)];
+        let drawing = Layers::new(&[5; 4], &edges, 1).drawing();
+        for (edge, (first, last)) in edges.iter().enumerate() {
+            let lines: Vec<_> = drawing.lines.iter().filter(|(of, _)| *of == edge).map(|(_, ends)| ends).collect();
+            let of = |node| drawing.boxes.iter().find(|(at, ..)| at == node).expect("drawn");
+            let rows = || lines.iter().flat_map(|[from, to]| [from.1, to.1]);
+            assert_eq!((rows().min(), rows().max()), (Some(of(first).2.1), Some(of(last).1.1)), "{edge}: {lines:?}");
+            assert!(lines.windows(2).all(|pair| pair[0][1] == pair[1][0]), "unbroken: {lines:?}");
+        }
     }
 }
