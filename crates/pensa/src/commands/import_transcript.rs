@@ -175,11 +175,19 @@ fn default_root(tool: TranscriptTool) -> Result<PathBuf> {
     })
 }
 
-/// The transcript of a session whose software does not tell its hooks where it is.
+/// The transcript of a session whose software does not tell its hooks where it is: Copilot never, Codex sometimes.
 pub(crate) fn untold_transcript(tool: TranscriptTool, session: &str) -> Option<PathBuf> {
     let is_name = !session.is_empty() && !session.starts_with('.') && !session.contains('/');
-    let root = default_root(tool).ok().filter(|_| tool == TranscriptTool::Copilot && is_name)?;
-    Some(root.join(session).join("events.jsonl")).filter(|path| path.is_file())
+    let root = default_root(tool).ok().filter(|_| is_name)?;
+    match tool {
+        TranscriptTool::Copilot => Some(root.join(session).join("events.jsonl")).filter(|path| path.is_file()),
+        TranscriptTool::Codex => {
+            let found = transcript::find(tool, &root.join("sessions")).ok()?;
+            // The last rollout of the thread is the one that grows.
+            found.into_iter().rev().find(|one| one.id.split('_').next() == Some(session)).map(|one| one.path)
+        }
+        _ => None,
+    }
 }
 
 /// Imports transcripts; with a project only those that took place in it.

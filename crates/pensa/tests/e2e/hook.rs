@@ -178,6 +178,23 @@ fn later_events_of_each_agent_disturb_nobody() {
 }
 
 #[test]
+fn the_conversation_of_codex_is_kept_although_its_hook_may_not_say_where_it_is() {
+    let pn = sandbox();
+    let session = "019a0000-0000-7000-8000-00000000000a";
+    let dir = pn.path("home/.codex/sessions/2026/02/01");
+    fs::create_dir_all(&dir).expect("made");
+    for (thread, text) in [(session, "mend the parser"), ("019a0000-0000-7000-8000-00000000000b", "another parser")] {
+        let message = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+        let line = json!({"timestamp": "2026-02-01T10:00:00.000Z", "type": "response_item", "payload": message});
+        fs::write(dir.join(format!("rollout-2026-02-01T10-00-00-{thread}.jsonl")), format!("{line}\n"))
+            .expect("written");
+    }
+    let event = json!({"session_id": session, "transcript_path": null, "cwd": pn.project(), "trigger": "auto"});
+    assert_eq!(told(hook(&pn, "codex", "PreCompact", event.to_string())), None);
+    assert_eq!(steps::elements(&pn.pn(["session", "search", "parser"]).ok_json()).len(), 1, "only its own");
+}
+
+#[test]
 fn the_conversation_of_copilot_is_kept_although_its_hook_does_not_say_where_it_is() {
     let pn = sandbox();
     let dir = pn.path("home/.copilot/session-state/5c1e0d0e-1111-4222-8333-abcdefabcdef");
