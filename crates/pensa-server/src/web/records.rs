@@ -11,6 +11,7 @@ use pensa_core::ops::{
     agent, audit, event, issue, job, learning, loops, project, release, run, session, signal, token,
 };
 use pensa_core::ops::{store, triage, undo};
+use pensa_core::recall::Recalled;
 use pensa_core::session::Replay;
 use pensa_core::time::Since;
 use pensa_core::{Access, Error, Result, Span};
@@ -157,8 +158,8 @@ async fn memory(asked: &PageRequest) -> Result<MemoryContent> {
     let query = given(asked, "q");
     let found = match &query {
         Some(q) => {
-            let recall = learning::Recall { q: Some(q.clone()), limit: Some(ROWS), ..learning::Recall::default() };
-            let hits = asked.ask(&recall).await?.into_iter().map(|hit| hit.learning);
+            let recall = learning::Recall { q: Some(q.clone()), limit: Some(ROWS), ..learning::Recall::learnings() };
+            let hits = asked.ask(&recall).await?.into_iter().filter_map(Recalled::into_learning).map(|hit| hit.learning);
             let hits = hits.filter(|learning| kind.is_none_or(|kind| learning.kind == kind));
             hits.map(|learning| LearningDetail { learning, superseded_by: None }).collect()
         }
