@@ -4202,7 +4202,7 @@ export interface operations {
           reason?: string | null;
           /** @description The issue that says the same; links to it */
           duplicate_of?: string | null;
-          /** @description Close it whatever its status, its children and criteria, and and even if another holds it */
+          /** @description Close it whatever its status, its children and its criteria, even if another holds it */
           force?: boolean;
         };
       };
@@ -4850,7 +4850,7 @@ export interface operations {
   "triage.graph": {
     parameters: {
       query?: {
-        /** @description Only issues whose title or description contains this text */
+        /** @description Only issues that match this query: 'label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME */
         q?: string | null;
         /** @description At most this many of those that hold up the most [default: 60] */
         limit?: number | null;

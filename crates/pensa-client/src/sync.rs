@@ -167,7 +167,10 @@ impl SyncSession<'_, '_> {
         loop {
             let page = self.changes(after.clone())?;
             if page.restarted {
-                self.summary.note(format!("{} is not what it was; all of it is compared anew", self.sync.name));
+                self.summary.note(format!(
+                    "{} is not what it was: its data was replaced, so everything is compared again",
+                    self.sync.name
+                ));
                 self.record_progress(Vec::new(), SyncProgress { afresh: true, ..SyncProgress::default() })?;
             }
             let ChangesPage { entries, cursor, more, looked_at, .. } = page;

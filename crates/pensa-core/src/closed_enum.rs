@@ -1,7 +1,7 @@
 //! A macro for enums whose variants have the same word in JSON, in SQL and on the command line.
 
 /// Declares such an enum, with its variants in sort order and the error for unknown words. The default hint lists the
-/// words.
+/// words, the one that may be meant first.
 macro_rules! closed_enum {
     (
         $(#[$attr:meta])* $name:ident $error:literal $(hint $hint:literal)?
@@ -35,13 +35,13 @@ macro_rules! closed_enum {
                 match text {
                     $($text $(| $alias)* => Ok(Self::$variant),)*
                     _ => Err($crate::error::Error::invalid(format!($error, text))
-                        .hint($crate::closed_enum::closed_enum!(@hint [$($hint)?] $($text)*))),
+                        .hint($crate::closed_enum::closed_enum!(@hint [$($hint)?] text $($text)*))),
                 }
             }
         }
     };
-    (@hint [$hint:literal] $($text:literal)*) => { $hint };
-    (@hint [] $($text:literal)*) => { format!("one of {}", [$($text),*].join(", ")) };
+    (@hint [$hint:literal] $given:ident $($text:literal)*) => { $hint };
+    (@hint [] $given:ident $($text:literal)*) => { $crate::words::hint($given, &[$($text),*]) };
 }
 
 pub(crate) use closed_enum;

@@ -66,6 +66,7 @@ mod text_form;
 pub mod time;
 pub mod trace;
 pub mod triage;
+pub mod words;
 pub mod work;
 
 pub use error::{Code, Error, Result};

@@ -134,7 +134,12 @@ pub fn fold(text: &str) -> String {
 pub fn nearest<'w>(given: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let given = fold(given);
     let near = words.map(|word| (strsim::damerau_levenshtein(&given, &fold(word)), word)).min()?;
-    (near.0 <= 2.max(given.chars().count() / 3)).then_some(near.1)
+    // Of a short word one letter may differ: any other short word is two away.
+    let most = match given.chars().count() {
+        length @ 0..=3 => length.saturating_sub(1).min(1),
+        length => 2.max(length / 3),
+    };
+    (near.0 <= most).then_some(near.1)
 }
 
 /// Escapes a text as one line of Markdown that shows it literally.

@@ -114,13 +114,15 @@ impl JsonSchema for Timestamp {
     }
 }
 
-/// A duration, written as a whole number and one unit: `30s`, `15m`, `12h`, `90d`.
+/// A duration, written as a whole number and one unit: `30s`, `15m`, `12h`, `90d`. Read also as `1h30m` and `2w`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     millis: i64,
 }
 
 const UNITS: [(char, i64); 4] = [('d', 86_400_000), ('h', 3_600_000), ('m', 60_000), ('s', 1_000)];
+
+const WEEK: i64 = 7 * 86_400_000;
 
 impl Span {
     /// Long enough for any deadline, and short enough to add to any current date.
@@ -152,12 +154,18 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self> {
         let bad =
-            || Error::invalid(format!("not a duration: {text:?}")).hint("durations look like 30s, 15m, 12h or 90d");
-        let unit = text.chars().last().ok_or_else(bad)?;
-        let (_, length) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
-        let count: i64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-        match count.checked_mul(length) {
-            Some(millis) if count > 0 && millis <= Self::MAX_MILLIS => Ok(Self { millis }),
+            || Error::invalid(format!("not a duration: {text:?}")).hint("durations look like 30s, 15m, 1h30m or 90d");
+        let mut millis = Some(0_i64);
+        for part in text.split_inclusive(|c: char| c.is_ascii_alphabetic()) {
+            let unit = part.chars().last().ok_or_else(bad)?;
+            let (_, length) = [('w', WEEK)].into_iter().chain(UNITS).find(|(name, _)| *name == unit).ok_or_else(bad)?;
+            let count: i64 = part[..part.len() - 1].parse().map_err(|_| bad())?;
+            let own = count.checked_mul(length).filter(|own| *own > 0);
+            millis = millis.zip(own).and_then(|(sum, own)| sum.checked_add(own));
+        }
+        match millis {
+            _ if text.is_empty() => Err(bad()),
+            Some(millis) if millis <= Self::MAX_MILLIS => Ok(Self { millis }),
             _ => Err(Error::invalid(format!("duration out of range: {text:?}")).hint("from 1s to 36500d")),
         }
     }
@@ -208,9 +216,10 @@ impl FromStr for Since {
     fn from_str(text: &str) -> Result<Self> {
         let bad = |_| {
             Error::invalid(format!("neither a duration nor a time: {text:?}"))
-                .hint("such as 12h, 7d or 2026-02-27T14:30:00Z")
+                .hint("such as 12h, 7d, 2026-02-27 or 2026-02-27T14:30:00Z")
         };
-        text.parse().map(Since::Ago).or_else(|_| text.parse().map(Since::At)).map_err(bad)
+        let day = |_| text.parse().map(|day: Date| Since::At(day.start()));
+        text.parse().map(Since::Ago).or_else(|_| text.parse().map(Since::At)).or_else(day).map_err(bad)
     }
 }
 
@@ -272,11 +281,26 @@ mod tests {
     }
 
     #[test]
+    fn a_day_is_since_its_beginning() {
+        let since: Since = "2026-02-27".parse().expect("a day");
+        assert_eq!(since.to_string(), "2026-02-27T00:00:00.000Z");
+        assert!("2026-02-30".parse::<Since>().is_err());
+    }
+
+    #[test]
     fn spans_read_and_write_their_largest_whole_unit() {
-        for (given, written) in [("30s", "30s"), ("90s", "90s"), ("60s", "1m"), ("24h", "1d"), ("90d", "90d")] {
+        for (given, written) in [
+            ("30s", "30s"),
+            ("90s", "90s"),
+            ("60s", "1m"),
+            ("24h", "1d"),
+            ("90d", "90d"),
+            ("1h30m", "90m"),
+            ("2w", "14d"),
+        ] {
             assert_eq!(given.parse::<Span>().expect(given).to_string(), written);
         }
-        for bad in ["", "s", "0s", "-1m", "1w", "1.5h", "99999999999d", "1m ", "é"] {
+        for bad in ["", "s", "0s", "-1m", "1.5h", "99999999999d", "1m ", "é", "1h30", "1h0m", "1h-5m"] {
             assert!(bad.parse::<Span>().is_err(), "{bad:?}");
         }
     }

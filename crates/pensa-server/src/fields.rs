@@ -6,8 +6,14 @@ use pensa_core::{Error, Result};
 use serde_json::{Map, Value};
 
 /// Short names that the command line and serde also accept; schemas do not contain them.
-const ALIASES: [(&str, &str); 5] =
-    [("type", "issue_type"), ("n", "limit"), ("by_type", "by_issue_type"), ("query", "q"), ("dep", "deps")];
+const ALIASES: [(&str, &str); 6] = [
+    ("type", "issue_type"),
+    ("n", "limit"),
+    ("by_type", "by_issue_type"),
+    ("query", "q"),
+    ("dep", "deps"),
+    ("label", "labels"),
+];
 /// Depth limit for `$ref`s, against cycles.
 const MAX_REFERENCES: u8 = 8;
 
@@ -138,6 +144,7 @@ mod tests {
                 "force": {"type": "boolean"},
                 "level": {"anyOf": [{"$ref": "#/$defs/Level"}, {"type": "null"}]},
                 "tags": {"type": "array", "items": {"type": "integer"}},
+                "labels": {"type": "array", "items": {"type": "string"}},
             },
             "$defs": {"Ref": {"type": "string"}, "Level": {"type": "integer"}},
         }))
@@ -146,12 +153,22 @@ mod tests {
     #[test]
     fn text_is_converted_to_the_type_in_the_schema() {
         let mut input = Map::new();
-        let given =
-            [("id", "7"), ("n", "5"), ("force", "1"), ("level", "-3"), ("tags", "1"), ("tags", "2"), ("odd", "1")];
+        let given = [
+            ("id", "7"),
+            ("n", "5"),
+            ("force", "1"),
+            ("level", "-3"),
+            ("tags", "1"),
+            ("tags", "2"),
+            ("label", "a"),
+            ("label", "b"),
+            ("odd", "1"),
+        ];
         for (name, text) in given {
             fields().add_text(&mut input, name, text.to_owned()).expect(name);
         }
-        let expected = json!({"id": "7", "limit": 5, "force": true, "level": -3, "tags": [1, 2], "odd": "1"});
+        let expected = json!({"id": "7", "limit": 5, "force": true, "level": -3, "tags": [1, 2], "labels": ["a", "b"],
+            "odd": "1"});
         assert_eq!(Value::Object(input), expected);
     }
 

@@ -92,7 +92,8 @@ pub(crate) fn command_index(args: &[OsString]) -> Option<usize> {
 }
 
 /// Commands that take a query.
-const QUERY_COMMANDS: [&str; 8] = ["ls", "list", "ready", "blocked", "search", "count", "next", "view"];
+const QUERY_COMMANDS: [&str; 10] =
+    ["ls", "list", "ready", "blocked", "search", "count", "next", "view", "board", "graph"];
 
 /// Puts a blank before a query that begins with a hyphen, so that clap does not take it for flags.
 pub(crate) fn with_queries_set_off(mut args: Vec<OsString>) -> Vec<OsString> {
@@ -106,14 +107,16 @@ pub(crate) fn with_queries_set_off(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// Commands whose last argument is a text.
-const TEXT_COMMANDS: [&str; 7] = ["create", "new", "capture", "comment", "remember", "recall", "search"];
+/// Commands whose last argument is a text or, as of all [`QUERY_COMMANDS`] but `view`, a query.
+const TEXT_COMMANDS: [&str; 6] = ["create", "new", "capture", "comment", "remember", "recall"];
 
 /// Joins the words of a text into one argument; `extra` is the first word that clap did not expect. `None` if the word
 /// before it may be the value of a flag.
 pub(crate) fn with_words_joined(args: &[OsString], extra: &str) -> Option<Vec<OsString>> {
     let is_flag = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"-");
-    let command = command_index(args).filter(|at| TEXT_COMMANDS.iter().any(|name| args[*at] == *name))?;
+    let queries = QUERY_COMMANDS.iter().filter(|name| **name != "view");
+    let takes_text = |at: &usize| TEXT_COMMANDS.iter().chain(queries.clone()).any(|name| args[*at] == *name);
+    let command = command_index(args).filter(takes_text)?;
     let at = (command + 2..args.len()).find(|at| args[*at] == extra)?;
     if is_flag(&args[at]) || is_flag(&args[at - 1]) || is_flag(&args[at - 2]) {
         return None;

@@ -48,10 +48,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line. A text of several words needs no quotes where it is unambiguous.
+/// Parses the command line. A text of several words needs no quotes, and a subcommand may be a short word for it, where
+/// that is unambiguous.
 fn parse() -> Result<Cli, clap::Error> {
-    let args = cli::with_queries_set_off(std::env::args_os().collect());
-    let usage = match parse_args(&args) {
+    let mut args = cli::with_queries_set_off(std::env::args_os().collect());
+    let mut read = parse_args(&args);
+    if let Err(usage) = &read
+        && usage.kind() == ErrorKind::InvalidSubcommand
+        && let Some(meant) = commands::suggest::with_subcommand(&args)
+    {
+        args = meant;
+        read = parse_args(&args);
+    }
+    let usage = match read {
         Err(usage) if usage.kind() == ErrorKind::UnknownArgument => usage,
         read => return read,
     };
@@ -76,7 +85,7 @@ fn parse_args(args: &[OsString]) -> Result<Cli, clap::Error> {
     }
     let mut root = cli::whole();
     let read = root.try_get_matches_from_mut(args).and_then(|mut read| Cli::from_arg_matches_mut(&mut read));
-    read.map_err(|e| commands::suggest::with_nearest_suggestion(e.format(&mut root)))
+    read.map_err(|e| commands::suggest::with_nearest_suggestion(e.format(&mut root), args))
 }
 
 /// The hint for a usage error: the possible values, and the nearest one.
@@ -89,7 +98,8 @@ fn suggestion(usage: &clap::Error) -> Option<String> {
     let nearest = [ContextKind::SuggestedValue, ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
     let nearest = nearest.into_iter().find_map(value).map(|nearest| format!("did you mean {nearest}?"));
     let possible = value(ContextKind::ValidValue).map(|values| format!("possible values: {values}"));
-    let parts: Vec<String> = possible.into_iter().chain(nearest).collect();
+    let refused = commands::suggest::hint_of_value(usage).map(str::to_owned);
+    let parts: Vec<String> = possible.into_iter().chain(nearest).chain(refused).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn show(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Result<
         &reference,
         AT_MOST,
         "`pn show ID --json` against `sqlite3 -json` selecting the same issue, the issues it depends on and its \
-         comments from the same file; another issue every time, and `sqlite3` is told to leave the log as it is",
+         comments from the same file; another issue every time, and `sqlite3` does not checkpoint the log",
     ))
 }
 
@@ -151,8 +151,8 @@ pub(super) fn create(lab: &Lab, plan: &BenchPlan, store: &BenchProject) -> Resul
             &ours,
             &leaving,
             AT_MOST,
-            "The same against a `sqlite3` that is told not to fold the log on leaving, as `pn` does not either while \
-             the log is small; that saves it waits for the disk, and has it read a longer log on starting",
+            "The same against a `sqlite3` that does not checkpoint the log when it exits, as `pn` does not while the log \
+             is small: it waits for the disk less often, and reads a longer log when it starts",
         ),
     ])
 }

@@ -1,6 +1,6 @@
 //! Pensa as the memory of a program that stays, against `SQLiteSession` of openai-agents.
 //!
-//! Both are libraries in the process of their caller; what it costs to go to a daemon instead is told besides.
+//! Both are libraries in the process of their caller; rows without a target report what a daemon costs instead.
 //! `sqlite_session.py` times what happens in Python, so that the start of an interpreter does not count.
 
 use std::fs;
@@ -114,9 +114,9 @@ fn result_rows([ours, theirs, over_http, from_python]: &[Rates; 4]) -> Vec<Repor
     };
     let own = "the engine in the process of its caller, which is a Rust program";
     let near = "Pensa's daemon over one kept-alive connection of this bench, which does not parse the \
-                answers; it is told without a target";
-    let python = "Pensa's daemon from the same Python process, over one kept-alive connection of `http.client`, which \
-                  is told without a target";
+                answers; reported without a target";
+    let python = "Pensa's daemon from the same Python process, over one kept-alive connection of `http.client`, \
+                  reported without a target";
     let target = Some(BenchTarget::AtLeast(1.0));
     vec![
         row("add", "", &ours.add, &theirs.add, target, own),

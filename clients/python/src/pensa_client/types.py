@@ -3250,7 +3250,7 @@ class IssueCloseInput(TypedDict):
     duplicate_of: NotRequired[str | None]
     """The issue that says the same; links to it"""
     force: NotRequired[bool]
-    """Close it whatever its status, its children and criteria, and and even if another holds it"""
+    """Close it whatever its status, its children and its criteria, even if another holds it"""
 
 
 class IssueAcceptInput(TypedDict):
@@ -3535,7 +3535,7 @@ class TriageGraphInput(TypedDict):
     """What triage.graph is asked."""
 
     q: NotRequired[str | None]
-    """Only issues whose title or description contains this text"""
+    """Only issues that match this query: 'label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME"""
     limit: NotRequired[int | None]
     """At most this many of those that hold up the most [default: 60]"""
 

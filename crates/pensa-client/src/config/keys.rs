@@ -226,7 +226,7 @@ pub(super) const RUN_COMMAND: SettingKey = SettingKey {
 
 pub(super) const FIELD: SettingKey = SettingKey {
     name: "fields.NAME",
-    about: "declares a custom field of issues: its values, one a line, or free for any text",
+    about: "declares a custom field of issues: its values, such as low,high, or free for any text",
     kind: SettingKind::List(|values| values.lines().try_for_each(|value| text::line("value", value).map(drop))),
     default: None,
     alias: None,

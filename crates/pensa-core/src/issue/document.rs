@@ -283,7 +283,7 @@ impl IssueDocument {
         all.map(|(name, value)| FieldChange { name: name.clone(), value }).collect()
     }
 
-    /// The criteria to remove and to add, and the ticks that follow. What stands behind the first difference is added anew,
+    /// The criteria to remove and to add, and the ticks that follow. What comes after the first difference is added again,
     /// because new criteria come last.
     fn criteria_changes(&self, issue: &Issue) -> (Update, Vec<Accept>) {
         let wanted = |known: &&(usize, &Criterion)| self.acceptance.iter().any(|new| new.text == known.1.text);

@@ -28,6 +28,7 @@ use crate::sync::{RecordIdentity, SyncEntity};
 use crate::text;
 use crate::text_form::serde_as_text;
 use crate::time::{Date, Span, Timestamp};
+use crate::words;
 
 pub use claim::{Origin, Requester};
 pub use document::IssueDocument;
@@ -131,10 +132,7 @@ impl FromStr for SortBy {
             return Ok(Self::Field(name.to_owned()));
         }
         text.parse().map(Self::Sort).map_err(|error: Error| {
-            let words = Sort::ALL.into_iter().map(Sort::as_str);
-            let near =
-                text::nearest(text, words.clone()).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
-            error.hint(format!("{near}one of {}, field.NAME", words.collect::<Vec<_>>().join(", ")))
+            error.hint(format!("{}, field.NAME", words::hint(text, &Sort::ALL.map(Sort::as_str))))
         })
     }
 }

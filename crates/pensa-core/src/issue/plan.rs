@@ -11,7 +11,7 @@ use super::Issue;
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
 use crate::id::IssueId;
-use crate::text;
+use crate::{text, words};
 
 /// Most labels, links, acceptance criteria or custom fields of one issue.
 const MAX_MEMBERS: usize = 200;
@@ -116,23 +116,41 @@ impl IssueRules {
             let FieldChange { name, value } = change;
             check_field_name(name)?;
             let value = text::optional_line(name, Some(value))?;
-            let (Some(value), declared) = (value, &self.fields) else {
+            let Some(value) = value else {
                 issue.fields.remove(name);
                 continue;
             };
-            if let Some(declared) = declared {
-                check_declared(declared, name, &value)?;
-            }
+            self.check_value(name, &value)?;
             issue.fields.insert(name.clone(), value);
         }
         Ok(())
     }
-}
 
-impl IssueRules {
+    /// Refuses a custom field that is not declared, and a value that it cannot have.
+    pub(super) fn check_value(&self, name: &str, value: &str) -> Result<()> {
+        match self.fields.as_ref().map(|declared| declared.get(name)) {
+            Some(None) => Err(self.unknown_field(name)),
+            Some(Some(FieldValues::OneOf(values))) if !values.iter().any(|allowed| allowed == value) => {
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                Err(Error::invalid(format!("{name} cannot be {value:?}")).hint(words::hint(value, &values)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The error about a custom field that is not declared.
+    pub(super) fn unknown_field(&self, name: &str) -> Error {
+        let declared = self.fields.iter().flatten().map(|(name, _)| name.as_str());
+        let hint = match text::nearest(name, declared) {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => format!("declare it in the project's settings: fields.{name} = \"free\", or a list of values"),
+        };
+        Error::invalid(format!("no custom field {name:?}")).hint(hint)
+    }
+
     /// Sorts issues by a custom field: in the order of its declared values, or as text. Issues without it come last.
     pub fn sort_by_field(&self, issues: &mut [Issue], name: &str) -> Result<()> {
-        let declared = self.fields.as_ref().map(|fields| fields.get(name).ok_or_else(|| unknown_field(name, fields)));
+        let declared = self.fields.as_ref().map(|fields| fields.get(name).ok_or_else(|| self.unknown_field(name)));
         let values = match declared.transpose()? {
             Some(FieldValues::OneOf(values)) => values.as_slice(),
             _ => &[],
@@ -144,29 +162,6 @@ impl IssueRules {
         });
         Ok(())
     }
-}
-
-fn check_declared(declared: &BTreeMap<String, FieldValues>, name: &str, value: &str) -> Result<()> {
-    let Some(kind) = declared.get(name) else {
-        return Err(unknown_field(name, declared));
-    };
-    match kind {
-        FieldValues::OneOf(values) if !values.iter().any(|allowed| allowed == value) => {
-            let nearest = text::nearest(value, values.iter().map(String::as_str));
-            let meant = nearest.map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default();
-            Err(Error::invalid(format!("{name} cannot be {value:?}"))
-                .hint(format!("{meant}one of {}", values.join(", "))))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn unknown_field(name: &str, declared: &BTreeMap<String, FieldValues>) -> Error {
-    let hint = match text::nearest(name, declared.keys().map(String::as_str)) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("declare it in the project's settings: fields.{name} = \"free\", or a list of values"),
-    };
-    Error::invalid(format!("no custom field {name:?}")).hint(hint)
 }
 
 /// Names are words, so that queries and settings can name them.

@@ -23,7 +23,7 @@ use crate::id::{self, IssueRef};
 use crate::ops::batch::{Batch, MAX_OPERATIONS};
 use crate::ops::dep;
 use crate::ops::issue::{Accept, Create};
-use crate::text;
+use crate::{text, words};
 
 /// An issue of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +238,7 @@ fn is_meant_as_kind(group: &str) -> bool {
 fn not_a_kind(word: &str) -> Error {
     let kinds =
         IssueType::ALL.into_iter().map(IssueType::as_str).chain(Priority::ALL.into_iter().map(Priority::as_str));
-    let nearest = text::nearest(word, kinds).map(|nearest| format!("did you mean {nearest}? "));
+    let nearest = words::meant(word, kinds).map(|nearest| format!("did you mean {nearest}? "));
     Error::invalid(format!("neither a type nor a priority: {word:?}"))
         .hint(format!("{}\\[ makes a bracket part of the title", nearest.unwrap_or_default()))
 }

@@ -2,7 +2,6 @@
 //!
 //! Parses a query and names its errors by column. What it selects is the engine's matter.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::{IssueRules, IssueType, Priority, Status, check_field_name};
@@ -192,6 +191,9 @@ impl IssueQuery {
         let mut terms = Vec::new();
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
+            if !options.is_lenient {
+                refuse_operator(token.text).map_err(|error| at_column(query, token.at, error))?;
+            }
             let Some((key, comparison, value)) = split(token.text) else {
                 terms.push(text_term(unquoted(token.text), token.is_negated));
                 continue;
@@ -211,7 +213,10 @@ impl IssueQuery {
                     });
                     terms.push(text_term(&query[token.at..end], false));
                 }
-                _ => return Err(at_column(query, token.at + usize::from(token.is_negated), unknown_key(key))),
+                _ => {
+                    let at = token.at + usize::from(token.is_negated);
+                    return Err(at_column(query, at, unknown_key(key, options.rules)));
+                }
             }
         }
         Ok(Self { terms })
@@ -236,9 +241,10 @@ impl IssueQuery {
         }
     }
 
-    /// Whether it says which status issues must have.
+    /// Whether it says which status issues must have. One for when issues were closed asks for closed ones.
     pub fn has_status(&self) -> bool {
-        let is_status = |predicate: &Predicate| matches!(predicate, Predicate::Status(_) | Predicate::Is(_));
+        let is_status =
+            |predicate: &Predicate| matches!(predicate, Predicate::Status(_) | Predicate::Time(TimeField::Closed, ..));
         self.terms.iter().any(|term| term.any.iter().any(is_status))
     }
 
@@ -264,6 +270,17 @@ pub fn is_negated_term(argument: &str) -> bool {
         Some((key, ..)) if key.len() == 1 => !term[1..].starts_with('='),
         Some((key, ..)) => term[key.len()..].starts_with(':') || known_key(key).is_some(),
     }
+}
+
+/// Other languages join terms with these words, which would be looked for as texts here.
+fn refuse_operator(word: &str) -> Result<()> {
+    let hint = match word {
+        "AND" | "&&" => "terms that follow each other must all hold",
+        "OR" | "||" => "label:a,b finds either",
+        "NOT" => "-label:a finds issues without the label",
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("{word} is not an operator")).hint(format!("{hint}; a text goes in quotes")))
 }
 
 fn text_term(text: &str, is_negated: bool) -> Term {
@@ -324,10 +341,13 @@ fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text)
 }
 
-/// The key with this name, or the custom field.
+/// The key with this name, or the custom field. Without declarations every `field.NAME` is one.
 fn key_named<'a>(name: &'a str, options: &QueryOptions<'_>) -> Option<&'a str> {
-    let is_declared = options.rules.fields.as_ref().is_some_and(|fields| fields.contains_key(name));
-    let is_custom = name.starts_with(FIELD_PREFIX) || is_declared;
+    let field = name.strip_prefix(FIELD_PREFIX);
+    let is_custom = match &options.rules.fields {
+        Some(declared) => declared.contains_key(field.unwrap_or(name)),
+        None => field.is_some(),
+    };
     known_key(name).or_else(|| is_custom.then_some(name))
 }
 
@@ -338,8 +358,12 @@ fn known_key(name: &str) -> Option<&'static str> {
     known.map(|(key, _)| *key).filter(|key| *key != "field")
 }
 
-fn unknown_key(key: &str) -> Error {
-    let known = KEYS.iter().map(|(key, _)| *key);
+fn unknown_key(key: &str, rules: &IssueRules) -> Error {
+    if let Some(field) = key.strip_prefix(FIELD_PREFIX) {
+        return rules.unknown_field(field);
+    }
+    let known = KEYS.iter().map(|(key, _)| *key).filter(|key| *key != "field");
+    let known = known.chain(rules.fields.iter().flatten().map(|(name, _)| name.as_str()));
     let hint = match text::nearest(key, known.clone()) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("one of {}; text goes in quotes", known.collect::<Vec<_>>().join(", ")),
@@ -384,38 +408,17 @@ fn predicate(key: &str, comparison: Comparison, value: &str, options: &QueryOpti
         custom => {
             let name = custom.strip_prefix(FIELD_PREFIX).unwrap_or(custom);
             check_field_name(name)?;
-            Predicate::Field(name.to_owned(), given(value))
+            let value = given(value);
+            value.iter().try_for_each(|value| options.rules.check_value(name, value))?;
+            Predicate::Field(name.to_owned(), value)
         }
     })
 }
 
-/// A word of a fixed list, or an error that names the nearest.
-fn word<W: FromStr<Err = Error> + fmt::Display + WordList>(value: &str) -> Result<W> {
-    value.to_ascii_lowercase().replace('-', "_").parse().map_err(|error: Error| {
-        let words: Vec<&str> = W::words();
-        match text::nearest(value, words.iter().copied()) {
-            Some(near) => error.hint(format!("did you mean {near}? one of {}", words.join(", "))),
-            None => error,
-        }
-    })
+/// A word of a fixed list, in any case.
+fn word<W: FromStr<Err = Error>>(value: &str) -> Result<W> {
+    value.to_ascii_lowercase().replace('-', "_").parse()
 }
-
-/// A type whose values are a fixed list of words.
-trait WordList: Sized {
-    fn words() -> Vec<&'static str>;
-}
-
-macro_rules! word_lists {
-    ($($name:ty)*) => {$(
-        impl WordList for $name {
-            fn words() -> Vec<&'static str> {
-                Self::ALL.into_iter().map(Self::as_str).collect()
-            }
-        }
-    )*};
-}
-
-word_lists! { Status IssueType IssueState Priority }
 
 fn day(value: &str, now: Timestamp) -> Result<Option<Date>> {
     if value == NONE { Ok(None) } else { Date::parse_at(value, now).map(Some) }
@@ -446,7 +449,8 @@ mod tests {
     }
 
     fn parsed(query: &str, is_lenient: bool) -> Result<IssueQuery> {
-        let fields = Some([("severity".to_owned(), FieldValues::Free)].into());
+        let severity = FieldValues::OneOf(vec!["low".into(), "high".into()]);
+        let fields = Some([("severity".to_owned(), severity), ("team".to_owned(), FieldValues::Free)].into());
         let rules = IssueRules { fields, ..IssueRules::default() };
         IssueQuery::parse(query, &QueryOptions { now: now(), actor: "ana", rules: &rules, is_lenient })
     }
@@ -515,6 +519,7 @@ mod tests {
             ("status:open lable:x", "unknown key \"lable\" at column 13 of the query", "did you mean label?"),
             ("ü -stauts:open", "unknown key \"stauts\" at column 4 of the query", "did you mean status?"),
             ("status:opne", "invalid status: \"opne\" at column 8 of the query", "did you mean open?"),
+            ("status:done", "invalid status: \"done\" at column 8 of the query", "did you mean closed?"),
             ("a \"b", "a quote is not closed at column 3 of the query", "end it"),
             ("p:9", "at column 3 of the query", "p0"),
             ("due:someday", "not a date: \"someday\" at column 5 of the query", "tomorrow"),
@@ -522,6 +527,11 @@ mod tests {
             ("status<open", "status has no order at column 8 of the query", "status:open"),
             ("due:", "due needs a value at column 5 of the query", "due:none"),
             ("is:reddy", "at column 4", "did you mean ready?"),
+            ("a severty:high", "unknown key \"severty\" at column 3 of the query", "did you mean severity?"),
+            ("a field.tean:x", "no custom field \"tean\" at column 3 of the query", "did you mean team?"),
+            ("severity:low,hihg", "severity cannot be \"hihg\" at column 10 of the query", "did you mean high?"),
+            ("label:a OR label:b", "OR is not an operator at column 9 of the query", "label:a,b finds either"),
+            ("estimate>soon", "at column 10 of the query", "1h30m"),
         ] {
             let error = parsed(query, false).expect_err(query);
             assert!(error.message.contains(message), "{query}: {}", error.message);
@@ -530,7 +540,16 @@ mod tests {
     }
 
     #[test]
-    fn a_negated_term_is_told_from_a_flag() {
+    fn a_query_for_a_status_or_a_time_of_closing_says_which_status_is_meant() {
+        for (query, is_said) in
+            [("-status:closed", true), ("closed<7d", true), ("is:epic", false), ("is:blocked", false), ("word", false)]
+        {
+            assert_eq!(parsed(query, false).expect(query).has_status(), is_said, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_negated_term_differs_from_a_flag() {
         for query in ["-label:auth", "-severity:high p<=1", "-p:1", "-p<1", "-due<+7d", "-\"a b\"", "-field.x:y"] {
             assert!(is_negated_term(query), "{query}");
         }
@@ -547,6 +566,7 @@ mod tests {
             ("say \"hello", "say \"hello"),
             ("status: open", "status: open"),
             ("Vec<u8>", "vec<u8>"),
+            ("field.of:x", "field.of:x"),
             ("-t", "-t"),
         ] {
             assert_eq!(parsed(query, true).expect(query).plain(), Some(text), "{query}");

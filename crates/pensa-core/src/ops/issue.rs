@@ -361,7 +361,7 @@ pub struct Close {
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<IssueRef>,
-    /// Close it whatever its status, its children and criteria, and and even if another holds it
+    /// Close it whatever its status, its children and its criteria, even if another holds it
     #[arg(short, long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,

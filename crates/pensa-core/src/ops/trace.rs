@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::IssueRef;
 use crate::op::op;
-use crate::trace::Trace as Told;
+use crate::trace::Trace as IssueTrace;
 
 /// Maximum number of entries in one answer.
 pub const MOST: u32 = 10_000;
@@ -36,4 +36,4 @@ impl Trace {
     }
 }
 
-op!(Trace => Told, "issue.trace", get("/issues/{id}/trace"), Read);
+op!(Trace => IssueTrace, "issue.trace", get("/issues/{id}/trace"), Read);

@@ -116,7 +116,7 @@ op!(Diff => Changes, "triage.diff", get("/diff"), Read);
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Graph {
-    /// Only issues whose title or description contains this text
+    /// Only issues that match this query: 'label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
     #[arg(value_name = "QUERY")]
     #[serde(alias = "query")]
     pub q: Option<String>,

@@ -126,7 +126,7 @@ impl Collection {
 /// That our side moved on from a value.
 struct Left {
     at: String,
-    /// Whether the value is so much its own that nobody else can have meant it anew.
+    /// Whether the value is so distinctive that finding it again means an old value, not a second edit.
     is_telling: bool,
 }
 
@@ -373,7 +373,7 @@ mod tests {
             let (a, b) = (merge(base.as_ref(), &one, &other), merge(base.as_ref(), &other, &one));
             prop_assert_eq!(&a.record, &b.record);
             prop_assert_eq!(a.clashes.len(), b.clashes.len());
-            // Whoever has the outcome learns nothing new from either side.
+            // Merging the outcome with either side again changes nothing.
             prop_assert_eq!(&merge(Some(&one), &a.record, &one).record, &a.record);
         }
 

@@ -10,8 +10,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::Timestamp;
 use crate::error::{Error, Result};
+use crate::text;
 use crate::text_form::serde_as_text;
 
+const EXAMPLES: &str = "such as tomorrow, +3d, fri or 2026-12-01";
 const WEEKDAYS: [[&str; 2]; 7] = [
     ["mon", "monday"],
     ["tue", "tuesday"],
@@ -49,7 +51,14 @@ impl Date {
         }
         match relative_days(&wanted) {
             Some(days) => today.plus_days(days),
-            None => given.trim().parse(),
+            None => given.trim().parse().map_err(|error: Error| {
+                let names =
+                    ["today", "tomorrow", "yesterday"].into_iter().chain(WEEKDAYS.into_iter().map(|names| names[1]));
+                match text::nearest(&wanted, names) {
+                    Some(near) => error.hint(format!("did you mean {near}? {EXAMPLES}")),
+                    None => error,
+                }
+            }),
         }
     }
 
@@ -94,7 +103,7 @@ impl FromStr for Date {
         let date = if is_date { text.parse().ok() } else { None };
         date.map(Self).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            Error::invalid(format!("not a date: {shown:?}")).hint("such as tomorrow, +3d, fri or 2026-12-01")
+            Error::invalid(format!("not a date: {shown:?}")).hint(EXAMPLES)
         })
     }
 }
@@ -132,6 +141,17 @@ mod tests {
             (" 2028-02-29 ", "2028-02-29"),
         ] {
             assert_eq!(Date::parse_at(given, now).expect(given).to_string(), day, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_day_is_suggested() {
+        let now: Timestamp = "2026-11-19T12:00:00Z".parse().expect("a time");
+        for (bad, hint) in
+            [("tomorow", "did you mean tomorrow? such as"), ("firday", "did you mean friday?"), ("soon", "such as")]
+        {
+            let error = Date::parse_at(bad, now).expect_err(bad);
+            assert!(error.hint.as_deref().unwrap_or_default().starts_with(hint), "{bad}: {error:?}");
         }
     }
 

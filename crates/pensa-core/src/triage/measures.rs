@@ -5,7 +5,7 @@ use petgraph::graph::UnGraph;
 
 use super::graph::{WaitGraph, at};
 
-/// How likely a walk goes on along an edge, and does not begin anew.
+/// PageRank's damping: the probability that a walk follows an edge and does not start again.
 const DAMPING: f64 = 0.85;
 /// Ranks have converged when all together they change less than this for each node.
 const TOLERANCE: f64 = 1e-6;

@@ -197,7 +197,8 @@ impl Database {
             return Ok(version);
         }
         let message = format!("{} says it has schema {version}, and lists {listed}", self.path.display());
-        Err(Error::new(Code::Corrupt, message).hint("move it away; what is known besides is then used to rebuild it"))
+        Err(Error::new(Code::Corrupt, message)
+            .hint("move it away; the next command rebuilds it from the journal and the JSONL files"))
     }
 
     fn set_up(&self, store: &StoreDir, now: Timestamp, seed: impl FnOnce(Transaction<'_>) -> Result<()>) -> Result<()> {

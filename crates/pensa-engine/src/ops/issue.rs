@@ -52,8 +52,12 @@ impl Execute for Create {
         };
         issue.relabel(&self.labels, &[])?;
         issue.demand(&self.acceptance)?;
-        issue.due = self.due.as_ref().map(|given| Date::parse_at(given, cx.now)).transpose()?;
-        issue.defer = self.defer.as_ref().map(|given| Date::parse_at(given, cx.now)).transpose()?;
+        let date = |given: &Option<String>| {
+            let given = given.as_ref().filter(|given| !given.is_empty());
+            given.map(|given| Date::parse_at(given, cx.now)).transpose()
+        };
+        issue.due = date(&self.due)?;
+        issue.defer = date(&self.defer)?;
         cx.rules.change_fields(&mut issue, &self.fields)?;
         entity::insert(tx, &issue)?;
         events::log(cx, tx, &issue.id, EventType::Created, event::changes(None, &issue))?;
@@ -201,7 +205,8 @@ fn refuse_if_unfinished(cx: &Context<'_>, tx: &Tx<'_>, issue: &Issue) -> Result<
     match (open.len(), issue.unmet()) {
         (0, 0) => Ok(()),
         (0, unmet) if cx.rules.require_accepted => {
-            refuse(&format!("{unmet} of its acceptance criteria are not met"), hint("pn accept ID N ticks one"))
+            let why = format!("acceptance criteria not met: {unmet} of {}", issue.acceptance.len());
+            refuse(&why, hint(&format!("pn accept {} N ticks one", issue.id)))
         }
         (0, _) => Ok(()),
         (1, _) => refuse(&format!("its child {} is not closed", open[0].id), hint("close that first")),

@@ -1,11 +1,12 @@
 //! Claims the next ready issue.
 
 use pensa_core::issue::IssueTransition;
+use pensa_core::issue::query::IssueQuery;
 use pensa_core::ops::issue::Show;
 use pensa_core::ops::next::{Assignment, ClaimNext};
-use pensa_core::{Code, Error, Result};
+use pensa_core::{Code, Error, Result, text};
 
-use super::{issue, recall};
+use super::{issue, label, recall};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -17,11 +18,16 @@ const MAX_LEARNINGS: usize = 10;
 impl Execute for ClaimNext {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Assignment> {
         let query = self.q.as_ref().map(|query| issue_query::parse(cx, tx, query, false)).transpose()?;
-        let ready = issue::ready(cx.now).matching(cx, tx, &query.unwrap_or_default())?;
+        let query = query.unwrap_or_default();
+        let ready = issue::ready(cx.now).matching(cx, tx, &query)?;
         let Some(first) = issue::queue(tx, ready, 1)?.pop() else {
             let (message, hint) = match &self.q {
-                Some(query) => (format!("no ready issue matches {query:?}"), "pn ready shows what is ready"),
-                None => ("no issue is ready".to_owned(), "pn blocked shows what waits, and for what"),
+                Some(text) => {
+                    let unknown = unknown_label(tx, &query)?;
+                    let hint = unknown.unwrap_or_else(|| "pn ready shows what is ready".to_owned());
+                    (format!("no ready issue matches {text:?}"), hint)
+                }
+                None => ("no issue is ready".to_owned(), "pn blocked shows what waits, and for what".to_owned()),
             };
             return Err(Error::new(Code::NotFound, message).hint(hint));
         };
@@ -37,4 +43,16 @@ impl Execute for ClaimNext {
         files.dedup();
         Ok(Assignment { detail, parent_issue, learnings, files })
     }
+}
+
+/// The hint about a label of a query that no issue has.
+fn unknown_label(tx: &Tx<'_>, query: &IssueQuery) -> Result<Option<String>> {
+    let known = label::count(tx)?;
+    let unknown = query.labels().find(|asked| known.iter().all(|known| known.label != **asked));
+    Ok(unknown.map(|asked| {
+        let near = text::nearest(asked, known.iter().map(|known| known.label.as_str()));
+        let near =
+            near.map_or_else(|| "pn label list shows the labels".into(), |near| format!("did you mean {near:?}?"));
+        format!("no issue has the label {asked:?}; {near}")
+    }))
 }

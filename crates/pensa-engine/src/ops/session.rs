@@ -186,7 +186,7 @@ impl Execute for Compact {
         agent.must_live("compact")?;
         let summary = text::block("summary", &self.summary)?;
         if summary.trim().is_empty() {
-            return Err(Error::invalid("summary is empty").hint("pn session reset begins anew without one"));
+            return Err(Error::invalid("summary is empty").hint("pn session reset starts a new session without one"));
         }
         let given = links(cx, tx, &self.session)?;
         // The conversation continues; the provider only sees it in a new form.

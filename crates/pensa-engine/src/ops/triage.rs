@@ -1,17 +1,20 @@
 //! Operations that say what matters among the issues that are not closed, and why.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
+use pensa_core::id::IssueId;
 use pensa_core::issue::Issue;
 use pensa_core::ops::triage::{CHARTED, Chart, Diff, Graph, Impact, Insights, Plan, Why};
 use pensa_core::time::Since;
 use pensa_core::triage::{self, Triage, chart, diff};
-use pensa_core::{Error, Result, Timestamp, text};
+use pensa_core::{Error, Result, Timestamp};
 
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
 use crate::progress::progress;
+use crate::tables::issue_query::{self, Selection};
 use crate::tables::{issues, triage as rows};
 
 fn read(cx: &Context<'_>, tx: &Tx<'_>) -> Result<Triage> {
@@ -83,11 +86,19 @@ fn between(cx: &Context<'_>, since: Since, until: Option<Since>) -> Result<(Time
 impl Execute for Graph {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<triage::Network> {
         let meant = match &self.q {
-            Some(q) => Some(rows::containing(tx, &text::block("the text to search for", q)?)?),
+            Some(q) => Some(matching(cx, tx, q)?),
             None => None,
         };
         Ok(read(cx, tx)?.network(|id| meant.as_ref().is_none_or(|meant| meant.contains(id)), self.most()))
     }
+}
+
+/// The issues that match a query.
+fn matching(cx: &Context<'_>, tx: &Tx<'_>, query: &str) -> Result<HashSet<IssueId>> {
+    let query = issue_query::parse(cx, tx, query, false)?;
+    let (condition, values) = Selection::new("i.status <> 'closed'").matching(cx, tx, &query)?.into_sql();
+    let ids = tx.query(&format!("SELECT i.id FROM issues i WHERE {condition}"), &values, |row| row.parse(0))?;
+    Ok(ids.into_iter().collect())
 }
 
 impl Execute for Chart {

@@ -317,7 +317,7 @@ impl StoreDir {
             format!("{} is tracked by git, so it may come from somebody else", self.root.join(name).display());
         Err(Error::new(Code::Forbidden, message).hint(
             "git rm --cached takes it out of the repository; if it came with a clone, move it away too: the store is \
-             made anew from the JSONL files",
+             rebuilt from the JSONL files",
         ))
     }
 

@@ -1,4 +1,6 @@
-//! The cycle check over dependencies and parents, who wait for their children: asks row by row while the walk is short, reads everything once it gets long.
+//! The cycle check over dependencies and parents, which wait for their children.
+//!
+//! It reads row by row while the walk is short, and everything once the walk gets long.
 
 use pensa_core::Result;
 use pensa_core::graph::{self, Graph};

@@ -82,7 +82,7 @@ pub(crate) fn count_blockers(tx: &Tx<'_>) -> Result<()> {
     )
 }
 
-/// Counts every issue's blockers anew; tells how many counts were wrong.
+/// Recounts every issue's blockers; returns how many counts were wrong.
 pub(crate) fn recount(tx: &Tx<'_>) -> Result<usize> {
     tx.execute(&format!("UPDATE issues SET blockers = {TRUE_COUNT} WHERE blockers <> {TRUE_COUNT}"), params![])
 }

@@ -1,6 +1,6 @@
 //! What triage looks at: a few columns of issues that are not closed, what waits for what, and when issues were closed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use pensa_core::event::LogEntry;
 use pensa_core::id::IssueId;
@@ -8,7 +8,7 @@ use pensa_core::issue::Status;
 use pensa_core::time::Date;
 use pensa_core::triage::chart::StatusHistory;
 use pensa_core::triage::{Input, OpenIssue};
-use pensa_core::{Result, Timestamp, text};
+use pensa_core::{Result, Timestamp};
 
 use super::deps::WAITS;
 use super::events::read_entry;
@@ -77,12 +77,6 @@ pub(crate) fn titles<'a>(tx: &Tx<'_>, ids: impl Iterator<Item = &'a IssueId>) ->
         titles.extend(title.map(|title| (id.clone(), title)));
     }
     Ok(titles)
-}
-
-/// The issues that are not closed in whose folded title or description a text stands.
-pub(crate) fn containing(tx: &Tx<'_>, wanted: &str) -> Result<HashSet<IssueId>> {
-    let sql = "SELECT id FROM issues WHERE status <> 'closed' AND instr(search_text, ?1) > 0";
-    Ok(tx.query(sql, params![text::fold(wanted)], |row| row.parse(0))?.into_iter().collect())
 }
 
 /// The life of every issue, by its status.

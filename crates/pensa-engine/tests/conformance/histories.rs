@@ -56,7 +56,8 @@ pub(crate) fn apply_step(world: &World, (what, a, b, who): Step, leases: bool) -
         fields
     };
     let pair = |op: &str| json!({"op": op, "issue_id": first, "depends_on_id": second});
-    let line = match what % 16 {
+    let few = |prefix: &str, n: usize| format!("{prefix}{}", n % 3);
+    let line = match what % 25 {
         0 => create(json!({"issue_type": "bug", "priority": "p1"})),
         1 => create(json!({"fixes": first})),
         2 => create(json!({"deps": [first], "assignee": actor})),
@@ -71,6 +72,21 @@ pub(crate) fn apply_step(world: &World, (what, a, b, who): Step, leases: bool) -
         12 => pair("dep.add"),
         13 => pair("dep.remove"),
         14 => on("issue.delete", json!({"force": true})),
+        16 => on("issue.update", json!({"add_labels": [few("l", b)], "remove_labels": [few("l", b + 1)]})),
+        17 => on("issue.update", json!({"parent": if b % 4 == 0 { "" } else { second.as_str() }})),
+        18 => on("issue.update", json!({"due": (["", "+3d"][b % 2]), "defer": (["+1d", "", "2026-02-01"][b % 3])})),
+        19 => {
+            let fields = json!({few("f", b): (["", "x"][b % 2])});
+            on("issue.update", json!({"estimate": (["", "90m", "2d"][b % 3]), "fields": fields}))
+        }
+        20 => {
+            let removed = if b % 4 == 0 { json!(["1"]) } else { json!([]) };
+            on("issue.update", json!({"acceptance": [few("c", b)], "remove_acceptance": removed}))
+        }
+        21 => on("issue.accept", json!({"number": 1, "undo": b % 3 == 0})),
+        22 => on("link.add", json!({"to": second, "kind": (["relates", "supersedes"][b % 2])})),
+        23 => on("issue.close", json!({"duplicate_of": second, "force": true})),
+        24 => json!({"op": "label.rename", "old": few("l", a), "new": few("l", b)}),
         _ => {
             let link = json!({"op": "dep.add", "issue_id": "@x", "depends_on_id": first});
             let remark = json!({"op": "comment.add", "id": first, "text": "see @x"});

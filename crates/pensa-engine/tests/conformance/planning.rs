@@ -145,6 +145,8 @@ conformance! {
         let cleared = update(&world, &later, json!({"defer": "", "due": "", "estimate": "90m"})).expect("cleared");
         assert_eq!((cleared.defer, cleared.due, json!(cleared.estimate)), (None, None, json!("90m")));
         assert_eq!(update(&world, &later, json!({"estimate": ""})).expect("cleared").estimate, None);
+        let plain = world.create(json!({"title": "plain", "due": "", "defer": "", "parent": ""}));
+        assert_eq!((plain.due, plain.defer, plain.parent), (None, None, None), "as a script passes what it does not have");
         for (field, wrong) in [("due", "someday"), ("defer", "2026-02-30"), ("estimate", "soon")] {
             let error = update(&world, &later, json!({ field: wrong })).expect_err(wrong);
             assert!(error.code == Code::InvalidInput && error.hint.is_some(), "{error:?}");

@@ -207,6 +207,10 @@ conformance! {
         assert_eq!((whole.issues.len(), whole.waits.len(), whole.left_out), (6, 5, 0));
         let found = world.json::<Graph>("a", json!({"q": "WALL"})).expect("a graph");
         assert_eq!((names(&found.issues), found.waits.len()), (vec!["walls"], 0));
+        world.json::<Update>("alice", json!({"id": ground.id, "add_labels": ["soil"]})).expect("labelled");
+        let labelled = world.json::<Graph>("a", json!({"q": "label:soil,none -door type:task"})).expect("a graph");
+        assert_eq!(labelled.issues.len(), 5, "a query, as in a listing");
+        assert_eq!(world.refused::<Graph>("a", json!({"q": "lable:soil"})), Code::InvalidInput);
         let first = world.json::<Graph>("a", json!({"limit": 2})).expect("a graph");
         assert_eq!((names(&first.issues), first.waits.len(), first.left_out), (vec!["ground", "walls"], 1, 4));
         close(&world, &ground);

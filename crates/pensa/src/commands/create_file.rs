@@ -47,10 +47,11 @@ A file has one issue, as front matter with its description below:
   ---
   Users ask for it.
 
-Other fields: assignee, parent, due, defer, estimate, spec, fixes, fields (severity=high, team=core), after (ids), refs.
+Other fields: assignee, parent, due, defer, estimate, spec, fixes, after (ids), refs, and fields
+(severity=high, team=core).
 
-Or it has a plan as a list. What is indented below an item is part of it; type, priority and what must be closed first
-stand behind the title. Issues of a plan are tasks unless something else is said:
+Or it has a plan as a list. What is indented below an item is part of it. Type, priority and what
+must be closed first stand behind the title. Issues are tasks unless the file or -t says otherwise:
 
   - release the search [p1]
     Text below an item is its description.
@@ -60,8 +61,10 @@ stand behind the title. Issues of a plan are tasks unless something else is said
     - search crashes on quotes [bug p0]
   - announce it (after: release the search)
 
-All issues of a file are created, or none. The flags of pn create apply to each of them that says nothing else:
-pn create -f plan.md --parent pn-a1b2 --label search"#)]
+All issues of a file are created, or none. The flags of pn create apply to each of them that says
+nothing else:
+
+  pn create -f plan.md --parent pn-a1b2 --label search"#)]
 struct CreateFileArgs {
     /// Create the issues of a file; - reads standard input
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["title", "description"])]

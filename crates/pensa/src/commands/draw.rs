@@ -58,6 +58,9 @@ impl Draw {
 /// pn config set board.columns todo,doing,review
 #[derive(Debug, Args)]
 pub(crate) struct BoardArgs {
+    /// Only issues that match this query: 'label:auth -assignee:ben p<=1 due<+7d text', or a view: @NAME
+    #[arg(value_name = "QUERY")]
+    q: Option<String>,
     /// What the columns are
     #[arg(long, value_enum, default_value_t = By::Status, value_name = "FIELD")]
     by: By,
@@ -117,7 +120,9 @@ impl BoardArgs {
         let labels: Vec<String> = labels.filter(|label| !label.is_empty()).collect();
         let columns = with_progress(output, || {
             let client = connect::client(options)?;
-            let of = |status, sort, limit| client.call(&List { status: Some(status), sort, limit, ..List::default() });
+            let of = |status, sort, limit| {
+                client.call(&List { q: self.q.clone(), status: Some(status), sort, limit, ..List::default() })
+            };
             let mut issues = of(Status::InProgress, None, None)?;
             issues.extend(of(Status::Open, None, None)?);
             issues.extend(of(Status::Closed, Some(Sort::UpdatedAt.into()), Some(CLOSED))?);
@@ -160,19 +165,14 @@ impl BoardArgs {
         let or = |titles: Vec<String>, other: &str| if titles.is_empty() { vec![other.to_owned()] } else { titles };
         match self.by {
             By::Assignee => vec![issue.assignee.clone().unwrap_or_else(|| "unassigned".to_owned())],
-            By::Label => or(labels_of(issue), "no label"),
+            By::Label => or(issue.labels.clone(), "no label"),
             By::Status if issue.status == Status::Closed => vec![issue.status.to_string()],
             By::Status => {
-                let own = labels_of(issue).into_iter().filter(|label| columns.contains(label)).take(1).collect();
-                or(own, issue.status.as_str())
+                let own = columns.iter().find(|column| issue.labels.contains(column));
+                vec![own.map_or_else(|| issue.status.to_string(), String::clone)]
             }
         }
     }
-}
-
-fn labels_of(issue: &Issue) -> Vec<String> {
-    let labels = issue.extra.get("labels").and_then(|labels| labels.as_array());
-    labels.into_iter().flatten().filter_map(|label| label.as_str()).map(str::to_owned).collect()
 }
 
 impl Render for Columns {

@@ -1,7 +1,7 @@
 //! `pn help`: prints the commands in groups, the help of one, the guides, and a machine-readable catalog.
 
 use clap::{ArgAction, Args};
-use pensa_core::{Code, Error, Result, VERSION, json};
+use pensa_core::{Code, Error, Result, VERSION, json, text};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -96,6 +96,15 @@ const TOPICS: &[(&str, &str)] = topics! {
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };
 
+/// Words that people look for, with the guide that is about them.
+const TOPIC_WORDS: [(&str, &[&str]); 5] = [
+    ("organise", &["query", "queries", "views", "labels", "dates"]),
+    ("many-agents", &["claims", "leases", "runs", "jobs", "loops", "signals", "locks"]),
+    ("share-through-git", &["git", "merge", "merging"]),
+    ("reference-configuration", &["settings", "configuration"]),
+    ("reference-errors", &["errors", "codes"]),
+];
+
 /// Lists the guides with their titles.
 fn topics() -> String {
     let title = |guide: &str| guide.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned();
@@ -137,11 +146,20 @@ fn find(path: &[String]) -> Result<clap::Command> {
     for name in path {
         let found = at.find_subcommand(name).cloned();
         at = found.ok_or_else(|| {
-            let nearest = super::suggest::nearest_command(name).map(|nearest| format!("did you mean {nearest}?"));
-            Error::not_found("command", name).hint(nearest.unwrap_or_else(|| "pn help --all lists them".to_owned()))
+            let nearest = nearest_topic(name).or_else(|| super::suggest::nearest_command(name));
+            let nearest = nearest.map(|nearest| format!("did you mean {nearest}?"));
+            let all = "pn help --all lists the commands, pn help topics the guides";
+            Error::not_found("command or guide", name).hint(nearest.unwrap_or_else(|| all.to_owned()))
         })?;
     }
     Ok(at)
+}
+
+/// The guide that is meant by a name that is nearly its own, or by a word that it is about.
+fn nearest_topic(name: &str) -> Option<String> {
+    let about = TOPIC_WORDS.iter().find(|(_, words)| words.contains(&name)).map(|(topic, _)| *topic);
+    let topic = about.or_else(|| text::nearest(name, TOPICS.iter().map(|(topic, _)| *topic)))?;
+    Some(format!("pn help {topic}"))
 }
 
 /// What `pn help` and `pn --help` print: one screen.

@@ -5,7 +5,7 @@ use pensa_client::{Call, Client};
 use pensa_core::id::IssueRef;
 use pensa_core::issue::query::IssueQuery;
 use pensa_core::issue::{Issue, IssueDetail, Progress, Status};
-use pensa_core::ops::issue::{Blocked, Close, History, List, Update};
+use pensa_core::ops::issue::{Blocked, Close, Count, Counted, History, List, Update};
 use pensa_core::ops::{dep, event, issue, label, view};
 use pensa_core::session::Spent;
 use pensa_core::time::Span;
@@ -86,6 +86,14 @@ where
     let issues = with_progress(output, || connect::client(options)?.call(op))?;
     output.answer(&issues)?;
     hint_labels(options, output, issues.len(), q, labels)
+}
+
+/// Counts issues.
+pub(super) fn count(options: &GlobalOptions, output: Output, op: &Count) -> Result<()> {
+    let counted = with_progress(output, || connect::client(options)?.call(op))?;
+    output.answer(&counted)?;
+    let (Counted::Plain { count: found } | Counted::Grouped { total: found, .. }) = counted;
+    hint_labels(options, output, usize::try_from(found).unwrap_or_default(), op.q.as_deref(), &op.labels)
 }
 
 /// If nothing was found by a label that no issue has, names the nearest one.

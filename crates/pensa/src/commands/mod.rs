@@ -301,7 +301,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Ready(op) => issue::find(options, *output, &op, op.q.as_deref(), &op.labels),
         Command::Blocked(op) => issue::blocked(options, *output, &op),
         Command::Search(op) => issue::find(options, *output, &op, Some(&op.q), &op.labels),
-        Command::Count(op) => run_op(options, *output, &op),
+        Command::Count(op) => issue::count(options, *output, &op),
         Command::Children(op) => run_op(options, *output, &op),
         Command::Status(op) => run_op(options, *output, &op),
         Command::Log(args) => issue::log(options, *output, args),

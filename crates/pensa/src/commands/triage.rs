@@ -74,9 +74,9 @@ impl Render for Insights {
         }
         let estimate = self.sources.map_or_else(String::new, |sources| format!(" (estimated from {sources} issues)"));
         ranked(screen, "Bottlenecks", &format!("most chains run through them{estimate}"), "between", &self.bottlenecks);
-        ranked(screen, "Keystones", "most rests on them", "pagerank", &self.keystones);
+        ranked(screen, "Keystones", "much depends on them", "pagerank", &self.keystones);
         self.critical_path.render_into(screen);
-        let explained = format!("without them the graph falls apart; {} in all", self.articulation_count);
+        let explained = format!("without them the graph falls into parts; {} in all", self.articulation_count);
         ranked(screen, "Articulation points", &explained, "neighbours", &self.articulation_points);
         if !self.stale_claims.is_empty() {
             heading(screen, "Stale claims", "nothing happened for long");
@@ -87,7 +87,7 @@ impl Render for Insights {
             }
         }
         if !self.blocked_cascades.is_empty() {
-            heading(screen, "Blocked cascades", "wait for nothing and hold up the most");
+            heading(screen, "Blocked cascades", "ready issues that hold up the most");
             screen.faint("  behind  frees  depth").end();
             for cascade in &self.blocked_cascades {
                 let numbers = format!("  {:>6} {:>6} {:>6}  ", cascade.behind, cascade.frees, cascade.depth);
@@ -270,8 +270,8 @@ impl RenderInto for Ranking {
             line(screen, "  right after ", ahead);
         }
         let Self { blocks, behind, frees, depth, .. } = self;
-        screen.plain(&format!("  blocks {blocks}, {behind} with what waits for those; longest chain {depth}")).end();
-        screen.plain(&format!("  closing it makes {frees} ready, with what that frees")).end();
+        screen.plain(&format!("  blocks {blocks} directly, {behind} in all; longest chain behind it {depth}")).end();
+        screen.plain(&format!("  closing it, and then each issue that it frees, makes {frees} ready")).end();
         let estimate = if self.approximate { " (estimated)" } else { "" };
         let Self { issues, page_rank, page_rank_place, betweenness, betweenness_place, .. } = self;
         screen.plain(&format!("  pagerank {page_rank:.5}, place {page_rank_place} of {issues}")).end();
@@ -319,7 +319,7 @@ impl Render for Diff {
             ("Closed", closed),
             ("Reopened", reopened),
             ("Deleted", deleted),
-            ("ChangedIssue", changed),
+            ("Changed", changed),
         ];
         for (title, issues) in lists.into_iter().filter(|(_, issues)| !issues.is_empty()) {
             heading(screen, title, &issues.len().to_string());

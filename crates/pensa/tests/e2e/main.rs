@@ -14,6 +14,7 @@ mod crash;
 mod daemon;
 mod documents;
 mod doubt;
+mod drawings;
 mod edit;
 mod equality;
 mod errors;

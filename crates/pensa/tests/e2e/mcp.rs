@@ -177,7 +177,19 @@ fn daily(sdk: &mut Sdk, issue: &str) -> Vec<String> {
     printed.push(sdk.call("work", json!({"act": "resume", "issue": issue})));
     printed.push(sdk.call("work", json!({"act": "done", "reason": "so"})));
     printed.push(sdk.refused("work", json!({"act": "start"})).to_string());
-    sdk.call("create", json!({"title": "pick me", "type": "task", "labels": ["pick"], "acceptance": ["picked"]}));
+    let pick = json!({"title": "pick me", "type": "task", "labels": ["pick"], "acceptance": ["picked"], "refs": ["linear:PRJ-7"]});
+    let made = sdk.call("create", pick);
+    let made = made.split_whitespace().find(|word| word.starts_with("pn-")).expect("an id").to_owned();
+    printed.push(sdk.call("update", json!({"id": issue, "link": made, "link_kind": "supersedes"})));
+    sdk.call("update", json!({"id": issue, "refs": ["linear:PRJ-8"], "due": "2030-01-02", "add_labels": ["late"]}));
+    let shown = sdk.call("show", json!({"id": issue}));
+    for fact in [&format!("supersedes {made}"), "linear:PRJ-8", "due: 2030-01-02", "labels: late"] {
+        assert!(shown.contains(fact), "{fact}: {shown}");
+    }
+    printed.push(sdk.refused("update", json!({"id": issue, "link": made, "title": "both"})).to_string());
+    printed.push(sdk.refused("update", json!({"id": issue, "link_kind": "relates"})).to_string());
+    let found = sdk.call("find", json!({"query": "label:pick ref:PRJ-7"}));
+    assert!(found.contains("pick me"), "{found}");
     let next = sdk.call("work", json!({"act": "next", "query": "label:pick"}));
     assert!(next.contains("pick me") && next.contains("in_progress") && next.contains("1. [ ] picked"), "{next}");
     printed.push(sdk.refused("work", json!({"act": "next", "query": "label:pick"})).to_string());

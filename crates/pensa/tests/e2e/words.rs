@@ -44,7 +44,70 @@ fn the_best_suggestion_comes_first() {
     }
     assert!(!pn.pn(["create", "x", "-t", "task", "--force"]).answer().stderr.contains("tip"));
     assert!(pn.pn(["create", "x", "--tpye", "task"]).answer().stderr.contains("--type"));
-    assert!(pn.pn(["config", "sett"]).answer().stderr.contains("'set'"));
+    assert!(pn.pn(["config", "sett"]).answer().stderr.contains("'pn config set'"));
+}
+
+#[test]
+fn words_of_other_tools_lead_to_ours() {
+    let pn = crate::sandbox();
+    let id = text(&pn.pn(["create", "one", "-t", "task", "--label", "ui"]).ok_json()["id"]);
+    for (args, hint) in [
+        (&["label", "add", &id, "x"][..], "did you mean pn update ID --add-label LABEL?"),
+        (&["view", "add", "x", "y"], "did you mean pn view save?"),
+        (&["learning", "delete", "x"], "did you mean pn learning forget?"),
+        (&["config", "lst"], "did you mean pn config list?"),
+        (&["tree", &id], "did you mean pn dep tree?"),
+        (&["update", &id, "--prio", "p1"], "did you mean --priority?"),
+        (&["update", &id, "--tag", "x"], "did you mean --add-label?"),
+        (&["create", "x", "-t", "task", "--body=y"], "did you mean --description?"),
+        (&["create", "x", "-t", "epic"], "possible values: bug, task, test, chore; did you mean task?"),
+        (&["create", "x", "-t", "task", "-p", "high"], "possible values: p0, p1, p2, p3; did you mean p1?"),
+        (&["ls", "--status", "done"], "possible values: open, in_progress, closed; did you mean closed?"),
+    ] {
+        assert_eq!(pn.pn(args).misused()["hint"], hint, "{args:?}");
+    }
+    for (args, hint) in [
+        (&["ls", "--sort", "prioritty"][..], "did you mean priority? one of"),
+        (&["create", "x", "-t", "task", "--estimate", "2hours"], "durations look like"),
+        (&["diff", "--since", "lately"], "such as 12h"),
+    ] {
+        assert!(text(&pn.pn(args).misused()["hint"]).starts_with(hint), "{args:?}");
+        assert!(pn.pn(args).answer().stderr.contains(&format!("tip: {hint}")), "{args:?}");
+    }
+    for (args, hint) in [
+        (&["ls", "status:done"][..], "did you mean closed? one of"),
+        (&["update", &id, "--due", "tomorow"], "did you mean tomorrow?"),
+    ] {
+        assert!(text(&pn.pn(args).fails("invalid_input")["hint"]).starts_with(hint), "{args:?}");
+    }
+    assert!(!pn.pn(["mark", "x"]).answer().stderr.contains("tip"), "two letters of four are too many");
+    assert!(!pn.pn(["create", "x", "-t", "task", "--frob"]).answer().stderr.contains("tip"));
+}
+
+#[test]
+fn short_words_work_below_a_command() {
+    let pn = crate::sandbox();
+    let [one, two] = ["one", "two"].map(|title| text(&pn.pn(["create", title, "-t", "task"]).ok_json()["id"]));
+    pn.pn(["dep", "add", &one, &two]).ok();
+    assert_eq!(pn.pn(["dep", "ls", &one]).ok(), pn.pn(["dep", "list", &one]).ok());
+    pn.pn(["dep", "rm", &one, &two]).ok();
+    assert_eq!(pn.pn(["dep", "ls", &one]).ok_json(), json!([]));
+    assert_eq!(pn.pn(["comment", &one, "it", "works"]).ok_json()["text"], "it works");
+    pn.pn(["comment", "nope", "it works"]).misused();
+}
+
+#[test]
+fn a_label_that_no_issue_has_is_pointed_out() {
+    let pn = crate::sandbox();
+    pn.pn(["create", "one", "-t", "task", "--label", "auth"]).ok();
+    for command in [&["ls"][..], &["list"], &["ready"], &["count"], &["search"]] {
+        let shown = pn.pn([command, &["label:oauth"]].concat()).answer();
+        assert!(shown.stderr.contains("did you mean \"auth\"?"), "{command:?}: {shown:?}");
+    }
+    let none = pn.pn(["next", "--claim", "label:oauth"]).fails("not_found");
+    assert_eq!(none["hint"], "no issue has the label \"oauth\"; did you mean \"auth\"?");
+    let far = pn.pn(["ls", "label:zz"]).answer().stderr;
+    assert!(far.contains("pn label list shows the labels"), "{far}");
 }
 
 #[test]
@@ -63,6 +126,9 @@ fn help_is_one_screen_and_a_catalog_for_programs() {
     assert_eq!(kind.expect("a flag")["values"], json!(["bug", "task", "test", "chore"]));
     assert!(catalog["error_codes"].as_array().is_some_and(|codes| codes.contains(&json!("already_claimed"))));
     pn.pn(["help", "nope"]).fails("not_found");
+    for (asked, topic) in [("organize", "organise"), ("query", "organise"), ("many-agent", "many-agents")] {
+        assert_eq!(pn.pn(["help", asked]).fails("not_found")["hint"], format!("did you mean pn help {topic}?"));
+    }
 }
 
 #[test]
@@ -76,6 +142,7 @@ fn a_query_may_begin_with_a_hyphen_and_flags_stay_flags() {
         assert_eq!(count(&[command, "-label:auth"]), 2, "{command}");
         assert_eq!(count(&[command, "-label:auth two"]), 1, "{command}");
         assert_eq!(count(&[command, "-label:auth", "-n1"]), 1, "{command}");
+        assert_eq!(count(&[command, "label:ui", "-label:auth", "two"]), 1, "{command}: words need no quotes");
     }
     assert_eq!(count(&["list", "-n1"]), 1);
     assert_eq!(count(&["list", "-lui"]), 2);

@@ -30,6 +30,7 @@ impl Machine {
         machine.git_in("project", &["clone", "--quiet", "../shared.git", "../clone-0"]);
         let first = machine.clone(0);
         first.pn(&["init"]);
+        first.pn(&["config", "set", "fields.size", "free"]);
         first.pn(&["hooks", "install"]);
         first.git(&["add", "--all"]);
         first.git(&["commit", "--quiet", "--message=a store"]);

@@ -159,16 +159,22 @@ impl History {
         let other = self.some_issue(at).unwrap_or_default();
         let new = format!("plan-{}", self.log.len());
         let day = format!("2026-12-0{}", 1 + self.dice.below(9));
-        let change = match self.dice.below(8) {
-            0..2 => ["update", &issue, "--add-label", &new],
-            2 => ["update", &issue, "--accept", &new],
-            3 => ["update", &issue, "--due", &day],
-            4 => ["update", &issue, "--defer", if self.dice.below(2) == 0 { "" } else { &day }],
-            5 => ["update", &issue, "--estimate", ["1h", "2h", ""][self.dice.below(3)]],
-            6 => ["link", "add", &issue, &other],
-            _ => ["update", &issue, "--parent", &other],
+        let (size, query) = (format!("size={new}"), format!("label:{new}"));
+        let few = ["a", "b"][self.dice.below(2)];
+        let change: &[&str] = match self.dice.below(12) {
+            0..2 => &["update", &issue, "--add-label", &new],
+            2 => &["update", &issue, "--accept", &new],
+            3 => &["update", &issue, "--due", &day],
+            4 => &["update", &issue, "--defer", ["", &day][self.dice.below(2)]],
+            5 => &["update", &issue, "--estimate", ["1h", "2h", ""][self.dice.below(3)]],
+            6 => &["link", "add", &issue, &other],
+            7 => &["update", &issue, ["--label", "--remove-label"][self.dice.below(2)], few],
+            8 => &["update", &issue, "--field", ["size=", &size][self.dice.below(2)]],
+            9 => &["view", "save", few, &query],
+            10 => &["view", "remove", few],
+            _ => &["update", &issue, "--parent", &other],
         };
-        let is_done = self.machine.clone(at).try_pn(&change).is_ok();
+        let is_done = self.machine.clone(at).try_pn(change).is_ok();
         self.note(at, format!("{change:?}: {is_done}"));
         if is_done && ["--add-label", "--accept"].contains(&change[2]) {
             self.planned.push((issue, new.clone()));

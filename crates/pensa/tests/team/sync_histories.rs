@@ -49,6 +49,8 @@ struct SyncHistory<'t> {
     /// The learnings by id: their text, and whether they were forgotten.
     learnings: BTreeMap<String, (String, bool)>,
     refs: Vec<(String, String)>,
+    /// Labels and acceptance criteria, with their issues; none is ever removed.
+    planned: Vec<(String, String)>,
     workers: usize,
     agents: Vec<String>,
     /// Messages recorded in sessions of agents, and the agents that were deleted at some time.
@@ -71,6 +73,7 @@ impl<'t> SyncHistory<'t> {
         for store in &stores {
             store.pn(["remote", "add", "home", &url, "--token-stdin"]).stdin(token.secret.clone()).ok();
             store.pn(["config", "set", "sync.sessions", "true", "--user"]).ok();
+            store.pn(["config", "set", "fields.size", "free"]).ok();
         }
         let (model, log) = (Model::default(), Vec::new());
         let learnings = BTreeMap::new();
@@ -84,6 +87,7 @@ impl<'t> SyncHistory<'t> {
             model,
             learnings,
             refs: Vec::new(),
+            planned: Vec::new(),
             workers: 0,
             agents: Vec::new(),
             said: Vec::new(),
@@ -96,7 +100,7 @@ impl<'t> SyncHistory<'t> {
 
     fn step(&mut self) {
         let at = self.random.below(STORES);
-        match self.random.below(37) {
+        match self.random.below(42) {
             0..4 => self.create(at),
             4..9 => self.set(at),
             9 | 10 => self.comment(at),
@@ -108,6 +112,7 @@ impl<'t> SyncHistory<'t> {
             29..31 => self.work(at),
             31..33 => self.agent(at),
             33..37 => self.say(at),
+            37..42 => self.plan(at),
             16..19 => drop(self.sync(at)),
             19..23 => self.cut_sync(at),
             23 | 24 => self.killed_sync(at),
@@ -222,6 +227,31 @@ impl<'t> SyncHistory<'t> {
         self.note(at, format!("{args:?}: {is_done}"));
         if is_done && args[0] == "ref" {
             self.refs.push((issue, learnings));
+        }
+    }
+
+    /// Changes planning fields. Any issue may become a part of any other, so that syncs bring cycles together.
+    fn plan(&mut self, at: usize) {
+        let Some((issue, _)) = self.some_issue(at) else { return };
+        let other = self.some_issue(at).map(|(issue, _)| issue).unwrap_or_default();
+        let new = format!("plan-{}", self.log.len());
+        let (day, size) = (format!("2026-12-0{}", 1 + self.random.below(9)), format!("size={new}"));
+        let query = format!("label:{new}");
+        let args: &[&str] = match self.random.below(10) {
+            0 | 1 => &["update", &issue, "--add-label", &new],
+            2 => &["update", &issue, "--accept", &new],
+            3 => &["update", &issue, "--due", &day, "--field", &size],
+            4 => &["update", &issue, "--defer", ["", &day][self.random.below(2)]],
+            5 => &["update", &issue, "--estimate", ["1h", "2h", ""][self.random.below(3)]],
+            6 => &["link", "add", &issue, &other],
+            7 => &["view", "save", ["a", "b"][self.random.below(2)], &query],
+            8 => &["view", "remove", ["a", "b"][self.random.below(2)]],
+            _ => &["update", &issue, "--parent", &other],
+        };
+        let is_done = self.try_pn(at, args).is_some();
+        self.note(at, format!("{args:?}: {is_done}"));
+        if is_done && ["--add-label", "--accept"].contains(&args[2]) {
+            self.planned.push((issue, new));
         }
     }
 
@@ -463,6 +493,11 @@ impl<'t> SyncHistory<'t> {
         for (words, is_forgotten) in self.learnings.values() {
             let is_there = files[4].contains(&format!("\"{words}\""));
             assert_eq!(is_there, !is_forgotten, "{words}\n{}", self.log.join("\n"));
+        }
+        for (issue, word) in self.planned.iter().filter(|(issue, _)| !self.model.was_deleted(issue)) {
+            let line = files[0].lines().find(|line| line.contains(&format!("{{\"id\":\"{issue}\"")));
+            let is_there = line.is_some_and(|line| line.contains(&format!("\"{word}\"")));
+            assert!(is_there, "{word} of {issue}: {line:?}\n{}", self.log.join("\n"));
         }
         for (_, learnings) in self.refs.iter().filter(|(issue, _)| !self.model.was_deleted(issue)) {
             assert!(

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use pensa_core::comment::Comment;
 use pensa_core::dep::TreeNode;
 use pensa_core::id::IssueRef;
-use pensa_core::issue::{FieldChange, Issue, IssueDetail, IssueType, Priority, Status, field_object};
+use pensa_core::issue::{FieldChange, Issue, IssueDetail, IssueType, LinkKind, Priority, Status, field_object};
 use pensa_core::ops::next::Assignment;
-use pensa_core::ops::{comment, dep, issue};
+use pensa_core::ops::{comment, dep, issue, link};
 use pensa_core::time::Span;
 use pensa_core::{Error, Result};
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ enum IssueView {
 pub(super) struct FindInput {
     /// Default ready: open and waiting for nothing; all with query or status
     view: Option<IssueView>,
-    /// A text in title or description
+    /// A text, or a query: label:auth p<=1 -assignee:ben parent:pn-12 due<+7d
     query: Option<String>,
     status: Option<Status>,
     priority: Option<Priority>,
@@ -284,6 +284,9 @@ pub(super) struct CreateInput {
     /// What the result must meet
     #[serde(default)]
     acceptance: Vec<String>,
+    /// https://… or linear:PRJ-123
+    #[serde(default)]
+    refs: Vec<String>,
     /// The project's custom fields
     #[serde(default, with = "field_object")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -306,6 +309,7 @@ pub(super) async fn create<C: StoreCalls>(calls: &C, args: CreateInput) -> Resul
         defer: args.defer,
         estimate: args.estimate,
         acceptance: args.acceptance,
+        refs: args.refs,
         fields: args.fields,
         ..issue::Create::of(args.title, issue_type)
     };
@@ -364,9 +368,15 @@ pub(super) struct UpdateInput {
     /// Even if somebody else holds the claim
     #[serde(default)]
     force: bool,
-    /// Add a reference: https://… or linear:PRJ-123
+    /// References it gets: https://… or linear:PRJ-123
     #[serde(default)]
-    reference: Option<String>,
+    refs: Vec<String>,
+    /// Only link it to this issue
+    #[serde(default)]
+    link: Option<IssueRef>,
+    /// Default relates
+    #[serde(default)]
+    link_kind: Option<LinkKind>,
     /// The issue it is a part of; empty clears it
     #[serde(default)]
     parent: Option<IssueRef>,
@@ -406,6 +416,11 @@ pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Resul
             let number = args.met.unwrap_or_default();
             ("updated", calls.call(issue::Accept { id, number, undo: false }).await?)
         }
+        None if let Some(to) = args.link => {
+            let kind = args.link_kind.unwrap_or_else(LinkKind::default_kind);
+            let added = calls.call(link::Add { id, to, kind }).await?;
+            ("linked", calls.call(issue::Show { id: (&added.id).into() }).await?.issue)
+        }
         Some(StateChange::Close) => {
             ("closed", calls.call(issue::Close { id, reason, duplicate_of: None, force }).await?)
         }
@@ -433,7 +448,7 @@ pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Resul
                 estimate: args.estimate,
                 acceptance: args.acceptance,
                 fields: args.fields,
-                refs: args.reference.into_iter().collect(),
+                refs: args.refs,
                 claim,
                 ttl,
                 unclaim,
@@ -456,17 +471,21 @@ pub(super) async fn update<C: StoreCalls>(calls: &C, args: UpdateInput) -> Resul
 impl UpdateInput {
     /// Refuses combinations that would need several operations: one call is one operation.
     fn check(&self) -> Result<()> {
-        let lists = [&self.add_labels, &self.remove_labels, &self.acceptance];
+        let lists = [&self.add_labels, &self.remove_labels, &self.acceptance, &self.refs];
         let texts = [&self.title, &self.description, &self.assignee, &self.due, &self.defer, &self.estimate];
         let edits = texts.iter().any(|text| text.is_some())
             || lists.iter().any(|list| !list.is_empty())
             || self.priority.is_some()
             || self.parent.is_some()
-            || self.reference.is_some()
             || !self.fields.is_empty();
         let ends = matches!(self.state, Some(StateChange::Close | StateChange::Reopen));
-        if self.met.is_some() && (edits || self.state.is_some()) {
-            return Err(Error::invalid("met goes without other fields").hint("make two calls"));
+        for (name, is_given) in [("met", self.met.is_some()), ("link", self.link.is_some())] {
+            if is_given && (edits || self.state.is_some() || (self.met.is_some() && self.link.is_some())) {
+                return Err(Error::invalid(format!("{name} goes without other fields")).hint("make two calls"));
+            }
+        }
+        if self.link_kind.is_some() && self.link.is_none() {
+            return Err(Error::invalid("link_kind goes with link").hint("name the other issue as link"));
         }
         if edits && (ends || self.state == Some(StateChange::Renew)) {
             return Err(Error::invalid("close, reopen and renew go without other fields").hint("make two calls"));
