@@ -129,7 +129,10 @@ impl TeamService {
                 Err(error) => Refusal::from(error).into_response(),
             },
             "/metrics" if is_read => self.metrics_page(),
-            path if is_page(path) => self.respond_page(request, info).await,
+            // Who sends a token is a program: it gets what the API answers.
+            path if is_page(path) && !request.headers().contains_key(AUTHORIZATION) => {
+                self.respond_page(request, info).await
+            }
             _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
