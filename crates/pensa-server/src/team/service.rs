@@ -142,7 +142,10 @@ impl TeamService {
                 (Some(badges), Some((project, embed))) => badges.answer(project, embed).await,
                 _ => response::unknown_path(path).into_response(),
             },
-            path if is_page(path) => self.respond_page(request, info).await,
+            // Who sends a token is a program: it gets what the API answers.
+            path if is_page(path) && !request.headers().contains_key(AUTHORIZATION) => {
+                self.respond_page(request, info).await
+            }
             _ => self.respond_authorized(request, info).await.unwrap_or_else(IntoResponse::into_response),
         }
     }

@@ -164,7 +164,7 @@ fn client_and_server_compare_version_and_store() {
 #[test]
 fn unknown_paths_and_wrong_methods_get_json_errors() {
     let daemon = Daemon::start();
-    for path in ["/", "/nowhere", "/issues/", "/issues/a/b/c", "//issues"] {
+    for path in ["/nowhere", "/uix", "/issues/", "/issues/a/b/c", "//issues"] {
         let answer = daemon.get(path);
         assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
     }
