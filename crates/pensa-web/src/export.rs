@@ -30,7 +30,7 @@ pub struct ProjectContent {
 
 /// A file of an export, with its path in the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportedFile {
+pub struct ExportedPage {
     pub path: String,
     pub text: String,
 }
@@ -65,26 +65,26 @@ impl ProjectContent {
     }
 
     /// Every file of a directory but those of issues.
-    pub fn files(&self) -> Result<Vec<ExportedFile>> {
+    pub fn files(&self) -> Result<Vec<ExportedPage>> {
         let mut files = Vec::new();
         for page in Page::ALL {
             let frame = self.frame(Medium::Files, "", Some(page));
             if let Some(body) = self.body(&frame, page)? {
                 let text = layout::page(&frame, page.name(), body).into_string();
-                files.push(ExportedFile { path: frame.href(page), text });
+                files.push(ExportedPage { path: frame.href(page), text });
             }
         }
-        let asset = |asset: &Asset| ExportedFile { path: asset.name.clone(), text: asset.text.to_owned() };
+        let asset = |asset: &Asset| ExportedPage { path: asset.name.clone(), text: asset.text.to_owned() };
         files.extend(assets::STYLES.iter().chain(assets::static_scripts()).map(asset));
         Ok(files)
     }
 
     /// The file of an issue.
-    pub fn issue_file(&self, content: &IssueContent) -> ExportedFile {
+    pub fn issue_file(&self, content: &IssueContent) -> ExportedPage {
         let issue = &content.detail.issue;
         let frame = self.frame(Medium::Files, "../", None);
         let text = layout::page(&frame, &issue.title, issue::page(&frame, content)).into_string();
-        ExportedFile { path: format!("issues/{}.html", layout::file_stem(issue.id.as_str())), text }
+        ExportedPage { path: format!("issues/{}.html", layout::file_stem(issue.id.as_str())), text }
     }
 
     /// One file with everything.

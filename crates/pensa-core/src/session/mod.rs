@@ -33,7 +33,7 @@ pub use entry::{Entry, EntryType, MAX_ENTRY_BYTES, NewEntry};
 pub use markdown::markdown;
 pub use object::Object;
 pub use prices::{Prices, Spent};
-pub use replay::{Replay, ReplayStep};
+pub use replay::{ReplayStep, SessionSteps};
 pub use usage::{ModelUsage, Tokens};
 
 closed_enum! {

@@ -31,7 +31,7 @@ pub struct ReplayStep {
 
 /// Collects the steps of a session.
 #[derive(Debug)]
-pub struct Replay {
+pub struct SessionSteps {
     pub steps: Vec<ReplayStep>,
     /// The session without what opened it, which is a step already.
     bare: Session,
@@ -39,7 +39,7 @@ pub struct Replay {
     tools: HashMap<String, String>,
 }
 
-impl Replay {
+impl SessionSteps {
     pub fn new(session: &Session) -> Self {
         let bare = Session { reset_message: None, ..session.clone() };
         let mut replay = Self { steps: Vec::new(), bare, tools: HashMap::new() };

@@ -12,7 +12,7 @@ use pensa_core::ops::{
 };
 use pensa_core::ops::{store, triage, undo};
 use pensa_core::recall::Recalled;
-use pensa_core::session::Replay;
+use pensa_core::session::SessionSteps;
 use pensa_core::time::Since;
 use pensa_core::{Access, Error, Result, Span};
 use pensa_web::Markup;
@@ -147,7 +147,7 @@ async fn conversation(asked: &PageRequest, id: &str) -> Result<SessionContent> {
         // What opened it stands on its first page.
         opened.reset_message = None;
     }
-    let mut replay = Replay::new(&opened);
+    let mut replay = SessionSteps::new(&opened);
     entries.iter().for_each(|entry| replay.push(entry));
     let later = entries.last().filter(|_| entries.len() >= ENTRIES as usize).map(|last| last.id);
     Ok(SessionContent { summary, agent_name: agent.name, steps: replay.steps, after, later })

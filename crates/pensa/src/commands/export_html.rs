@@ -14,7 +14,7 @@ use pensa_core::{Error, Result, Span, Timestamp};
 use pensa_redact::Redactor;
 use pensa_web::board::{BoardContent, StatusColumn};
 use pensa_web::charts::ChartsContent;
-use pensa_web::export::{ExportedFile, ProjectContent};
+use pensa_web::export::{ExportedPage, ProjectContent};
 use pensa_web::graph::GraphContent;
 use pensa_web::issue::IssueContent;
 use pensa_web::list::{ListContent, ListField};
@@ -50,7 +50,7 @@ struct WrittenPages {
 pub(super) fn run(options: &GlobalOptions, output: Output, target: &Path, is_single: bool) -> Result<()> {
     let written = with_progress(output, || {
         let (client, redactor) = (connect::client(options)?, Redactor::new(None));
-        let mut reader = Reader { client, redactor, conflicts: Vec::new() };
+        let mut reader = AnswerReader { client, redactor, conflicts: Vec::new() };
         reader.conflicts = reader.call(&conflict::List::default())?;
         let (project, issues) = reader.project()?;
         let files = if is_single {
@@ -66,12 +66,12 @@ pub(super) fn run(options: &GlobalOptions, output: Output, target: &Path, is_sin
 }
 
 /// Writes all files, and removes those of an earlier export that are no more.
-fn write_directory(dir: &Path, project: &ProjectContent, issues: &[Issue], reader: &mut Reader) -> Result<usize> {
+fn write_directory(dir: &Path, project: &ProjectContent, issues: &[Issue], reader: &mut AnswerReader) -> Result<usize> {
     check_target(dir)?;
     let issue_dir = dir.join("issues");
     fs::create_dir_all(&issue_dir).map_err(|e| failed("make", &issue_dir, &e))?;
     let mut kept: Vec<PathBuf> = Vec::new();
-    let mut write = |file: ExportedFile| {
+    let mut write = |file: ExportedPage| {
         let path = dir.join(&file.path);
         context::write_atomically(&path, &file.text, 0o666)?;
         kept.push(path);
@@ -121,14 +121,14 @@ fn failed(what: &str, path: &Path, e: &std::io::Error) -> Error {
 }
 
 /// Reads answers, without secrets.
-struct Reader {
+struct AnswerReader {
     client: Client,
     redactor: Redactor,
     /// Those that nobody has resolved
     conflicts: Vec<Conflict>,
 }
 
-impl Reader {
+impl AnswerReader {
     fn call<O: Call>(&mut self, op: &O) -> Result<O::Output> {
         let answer = self.client.call(op)?;
         let mut value = serde_json::to_value(&answer).map_err(Error::internal)?;

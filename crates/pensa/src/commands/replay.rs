@@ -4,7 +4,7 @@ use clap::Args;
 use pensa_core::id::{AgentRef, EntriesRef, SessionRef};
 use pensa_core::ops::agent;
 use pensa_core::ops::session::{History, Show};
-use pensa_core::session::{Replay, ReplayStep};
+use pensa_core::session::{ReplayStep, SessionSteps};
 use pensa_core::trace::format_duration;
 use pensa_core::{Result, Timestamp};
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(super) fn run(options: &GlobalOptions, output: Output, args: &SessionReplayA
     let client = connect::client_for_agents(options)?;
     let session = client.call(&Show { id: args.id.clone() })?.session;
     let agent = client.call(&agent::Show { id: AgentRef::from(&session.agent_id) })?;
-    let mut replay = Replay::new(&session);
+    let mut replay = SessionSteps::new(&session);
     let op = History { id: EntriesRef::from(&session.id), all: false, after: None, skip: None, limit: None };
     pages(&client, op, |page| {
         page.iter().for_each(|entry| replay.push(entry));

@@ -121,7 +121,7 @@ fn forms_run_operations() {
         "/ui/do/release.ship",
         &[("name", "the mast"), ("version", "1.1"), ("kind", "feature"), ("issues", &ids[1])],
     );
-    assert_eq!(pn.pn(["release", "list"]).ok_json()[0]["name"], "the mast");
+    assert_eq!(http.get("/releases").ok()[0]["name"], "the mast");
     pn.pn(["update", &ids[1], "--title", "raise both masts"]).ok();
     let log = page(&mut http, "/ui/log");
     let event = log.split("name=\"event\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -132,6 +132,7 @@ fn forms_run_operations() {
 #[test]
 fn the_output_of_a_run_is_followed_and_no_other_file_is_read() {
     let (pn, _) = project();
+    pn.git_init();
     let daemon = pn.daemon();
     let mut http = http(&daemon);
     let secret = pn.path("secret");
