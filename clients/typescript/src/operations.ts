@@ -1329,7 +1329,7 @@ export abstract class Operations {
   }
 
   /**
-   * Search learnings by words, tags and files, best first
+   * Search everything that was written, best match first
    */
   learningRecall(input: Input<"learning.recall"> = {}, options?: CallOptions): Promise<Output<"learning.recall">> {
     return this.call("learning.recall", input, options);

@@ -2754,62 +2754,101 @@ export interface components {
        */
       redactions?: number;
     };
-    /** @description A learning that was recalled. */
-    Hit: {
-      /** @description The id of a learning, such as `ln-a1b2c3d4`. */
-      id: string;
-      /** @description The kind of a learning. */
-      kind: "pattern" | "approach" | "decision" | "gotcha";
-      text: string;
-      tags?: string[];
-      /** @description The files it is about */
-      files?: string[];
-      /** @description The issue it came from */
-      issue_id?: string | null;
-      /** @description The work it came from, by its issue */
-      work?: string | null;
-      /** @description The session it came from */
-      session_id?: string | null;
-      /**
-       * @description How much it matters.
-       * @default medium
-       * @enum {string}
-       */
-      impact?: "high" | "medium" | "low";
-      /**
-       * Format: date-time
-       * @description When it expires
-       */
-      expires_at?: string | null;
-      /** @description The learning that it replaces */
-      supersedes?: string | null;
-      /**
-       * Format: int64
-       * @description How often it was remembered: 1, and one more for each merged duplicate
-       * @default 1
-       */
-      revision?: number;
-      /** @description The value of the work it came from */
-      value?: components["schemas"]["Worth"] | null;
-      /** @description The issue of another tracker */
-      linear_id?: string | null;
+    /** @description A text that was recalled. */
+    Recalled: {
+      /** @description What a text belongs to. */
+      kind: "learning" | "issue" | "comment" | "session" | "release" | "commit";
+      /** @description Its id; of a session's entry, its number */
+      id: components["schemas"]["HitId"];
+      /** Format: date-time */
+      at: string;
       actor: string;
-      /** Format: date-time */
-      created_at: string;
-      /** Format: date-time */
-      updated_at: string;
-      /**
-       * Format: date-time
-       * @description When it was last confirmed as valid
-       */
-      verified_at?: string | null;
+      /** @description What of it matches, with the words between ** */
+      snippet: string;
       /**
        * Format: int64
        * @description Its score; comparable only within the same answer
        */
       score: number;
+      /** @description The session that it is from */
+      session_id?: string | null;
+      /** @description The issue that it is about */
+      issue_id?: string | null;
+      /** @description Which kind of learning */
+      learning_kind?: "pattern" | "approach" | "decision" | "gotcha";
+      text?: string;
+      tags?: string[];
+      files?: string[];
+      /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
+      work?: string | null;
+      /**
+       * @description How much it matters.
+       * @enum {string}
+       */
+      impact?: "high" | "medium" | "low";
+      /** Format: date-time */
+      expires_at?: string | null;
+      /** @description The id of a learning, such as `ln-a1b2c3d4`. */
+      supersedes?: string | null;
+      /** Format: int64 */
+      revision?: number;
+      value?: components["schemas"]["Worth"] | null;
+      linear_id?: string | null;
+      /** Format: date-time */
+      created_at?: string;
+      /** Format: date-time */
+      updated_at?: string;
+      /** Format: date-time */
+      verified_at?: string | null;
+      /** @description Entries before and after that are needed to understand it */
+      context?: components["schemas"]["Neighbour"][];
       /** @description True if the text was cut to fit the budget; else absent */
       cut?: boolean;
+      /** @description What made its score */
+      explain?: components["schemas"]["Explanation"] | null;
+    };
+    /** @description The id of a text: of a session's entry its number. */
+    HitId: number | string;
+    /** @description An entry before or after a result. */
+    Neighbour: {
+      /** Format: int64 */
+      id: number;
+      /** Format: date-time */
+      at: string;
+      snippet: string;
+    };
+    /** @description What made a score: the parts add up to it. */
+    Explanation: {
+      /** @description What each word of the query contributed */
+      terms: components["schemas"]["ExplainedTerm"][];
+      /** @description The fields with a match: title, tags, files, links, body */
+      fields: string[];
+      /**
+       * Format: double
+       * @description The factor for age and impact
+       */
+      recency: number;
+      /**
+       * Format: double
+       * @description What nearness of the words contributed
+       */
+      nearness: number;
+      /**
+       * Format: double
+       * @description What meaning contributed; 0 without a model
+       */
+      vector: number;
+      /**
+       * Format: double
+       * @description What entries beside it, and other texts of its issue, contributed
+       */
+      links: number;
+    };
+    /** @description What a word of the query contributed. */
+    ExplainedTerm: {
+      term: string;
+      /** Format: double */
+      score: number;
     };
     /** @description A learning with values computed from others. */
     Shown: {
@@ -7993,14 +8032,25 @@ export interface operations {
       query?: {
         /** @description Words to search for */
         q?: string | null;
-        /** @description Prefer learnings with this tag; may be given again */
+        /**
+         * @description What to search: learnings, issues, comments, sessions, releases and commits, with commas
+         *     [default: learnings,issues,comments]
+         */
+        in?: string | null;
+        /** @description Only what was written since then, such as 7d or 2026-02-01 */
+        since?: string | null;
+        /** @description Only what this actor or agent wrote */
+        by?: string | null;
+        /** @description Only what has this tag or label; may be given again, then it must have all */
         tags?: string[];
-        /** @description Prefer learnings about this file; may be given again */
+        /** @description Only what is about this file; may be given again, then one of them is enough */
         files?: string[];
         /** @description At most this many tokens, at four bytes each */
         max_tokens?: number | null;
         /** @description At most this many [default: 10] */
         limit?: number | null;
+        /** @description Show what made each score */
+        explain?: boolean;
       };
       path?: never;
     };
@@ -8009,7 +8059,7 @@ export interface operations {
       /** @description Done */
       200: {
         content: {
-          "application/json": components["schemas"]["Hit"][];
+          "application/json": components["schemas"]["Recalled"][];
         };
       };
       default: components["responses"]["Error"];

@@ -15,7 +15,7 @@ use pensa_core::recall::rerank::{Reader, tokens};
 use pensa_core::recall::search::{Filter, Postings, Query, Tuning, rarity, search};
 use pensa_core::recall::segment::{Counts, Doc, SegmentBuilder};
 use pensa_core::recall::words::{Token, Tokenizer, Word};
-use pensa_core::recall::{Document, Indexed, TextKind};
+use pensa_core::recall::{Document, Indexed, Sourced, TextKind, diverse};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 /// Messages, and questions about them.
 struct Conversation {
     texts: Vec<String>,
+    /// The session of each text
+    sessions: Vec<usize>,
     questions: Vec<Question>,
 }
 
@@ -68,7 +70,7 @@ fn beam(dir: &Path) -> Result<Vec<Conversation>> {
                 questions.push(Question { text: text.to_owned(), evidence });
             }
         }
-        all.push(Conversation { texts, questions });
+        all.push(Conversation { sessions: vec![0; texts.len()], texts, questions });
     }
     Ok(all)
 }
@@ -106,12 +108,13 @@ fn memory_code(dir: &Path) -> Result<Vec<Conversation>> {
     let mut all = Vec::new();
     for name in names(dir)? {
         let dialogue = json(&dir.join(name))?;
-        let mut texts: Vec<String> = Vec::new();
+        let (mut texts, mut sessions): (Vec<String>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut given: BTreeMap<u64, Vec<(String, HashSet<usize>)>> = BTreeMap::new();
         for (session, numbers) in list(&dialogue["sessions"]).iter().zip(list(&dialogue["instructions"])) {
             let first = texts.len();
             let turns = session["text"].as_str().unwrap_or_default().split("\n\n").map(str::trim);
             texts.extend(turns.filter(|turn| !turn.is_empty()).map(str::to_owned));
+            sessions.resize(texts.len(), first);
             let mut numbers = numbers.as_array().into_iter().flatten().filter_map(|number| number[0].as_u64());
             let topics = list(&session["type"]).iter().zip(list(&session["topic"]));
             for (_, topic) in topics.filter(|(what, _)| what.as_str().unwrap_or_default().starts_with("instruction")) {
@@ -130,7 +133,7 @@ fn memory_code(dir: &Path) -> Result<Vec<Conversation>> {
                 versions.into_iter().map(|(_, turns)| turns).filter(|turns| !turns.is_empty()).collect();
             (!evidence.is_empty()).then_some(Question { text, evidence })
         });
-        all.push(Conversation { questions: questions.collect(), texts });
+        all.push(Conversation { questions: questions.collect(), sessions, texts });
     }
     Ok(all)
 }
@@ -166,7 +169,7 @@ impl Memory {
                 id: (number + 1).to_string(),
                 at,
                 actor: "agent".into(),
-                group: Some("session".into()),
+                group: Some(format!("session {}", conversation.sessions[number])),
                 title: None,
                 body: text.clone(),
                 tags: Vec::new(),
@@ -197,7 +200,13 @@ impl Memory {
         let blended = found.iter().map(|one| (tuning.blend(one.score / top, near(one.number)), one.number));
         let mut blended: Vec<(f64, u32)> = blended.collect();
         blended.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        blended.into_iter().map(|(_, number)| number as usize).collect()
+        let sourced = blended.iter().map(|(score, number)| Sourced {
+            source: u64::from(self.docs[*number as usize].group),
+            score: *score,
+            repeated: tuning.repeated,
+        });
+        let sourced: Vec<Sourced> = sourced.collect();
+        diverse(&sourced, AT[2]).into_iter().map(|at| blended[at].1 as usize).collect()
     }
 }
 

@@ -907,8 +907,8 @@ class Operations(ABC):
         """Import learnings of another tool, by work: all of them, or none"""
         return self.call("learning.take", fields)  # type: ignore[no-any-return]
 
-    def learning_recall(self, **fields: Unpack[types.LearningRecallInput]) -> list[types.Hit]:
-        """Search learnings by words, tags and files, best first"""
+    def learning_recall(self, **fields: Unpack[types.LearningRecallInput]) -> list[types.Recalled]:
+        """Search everything that was written, best match first"""
         return self.call("learning.recall", fields)  # type: ignore[no-any-return]
 
     def learning_show(self, **fields: Unpack[types.LearningShowInput]) -> types.Shown:

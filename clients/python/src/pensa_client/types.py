@@ -2138,44 +2138,79 @@ class Remembered(TypedDict):
     """How many secrets were replaced"""
 
 
-class Hit(TypedDict):
-    """A learning that was recalled."""
+class Recalled(TypedDict):
+    """A text that was recalled."""
 
-    id: str
-    """The id of a learning, such as `ln-a1b2c3d4`."""
-    kind: Literal["pattern", "approach", "decision", "gotcha"]
-    """The kind of a learning."""
-    text: str
+    kind: Literal["learning", "issue", "comment", "session", "release", "commit"]
+    """What a text belongs to."""
+    id: HitId
+    """Its id; of a session's entry, its number"""
+    at: str
+    actor: str
+    snippet: str
+    """What of it matches, with the words between **"""
+    score: int
+    """Its score; comparable only within the same answer"""
+    session_id: NotRequired[str | None]
+    """The session that it is from"""
+    issue_id: NotRequired[str | None]
+    """The issue that it is about"""
+    learning_kind: NotRequired[Literal["pattern", "approach", "decision", "gotcha"]]
+    """Which kind of learning"""
+    text: NotRequired[str]
     tags: NotRequired[list[str]]
     files: NotRequired[list[str]]
-    """The files it is about"""
-    issue_id: NotRequired[str | None]
-    """The issue it came from"""
     work: NotRequired[str | None]
-    """The work it came from, by its issue"""
-    session_id: NotRequired[str | None]
-    """The session it came from"""
+    """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
     impact: NotRequired[Literal["high", "medium", "low"]]
     """How much it matters."""
     expires_at: NotRequired[str | None]
-    """When it expires"""
     supersedes: NotRequired[str | None]
-    """The learning that it replaces"""
+    """The id of a learning, such as `ln-a1b2c3d4`."""
     revision: NotRequired[int]
-    """How often it was remembered: 1, and one more for each merged duplicate"""
     value: NotRequired[Worth | None]
-    """The value of the work it came from"""
     linear_id: NotRequired[str | None]
-    """The issue of another tracker"""
-    actor: str
-    created_at: str
-    updated_at: str
+    created_at: NotRequired[str]
+    updated_at: NotRequired[str]
     verified_at: NotRequired[str | None]
-    """When it was last confirmed as valid"""
-    score: int
-    """Its score; comparable only within the same answer"""
+    context: NotRequired[list[Neighbour]]
+    """Entries before and after that are needed to understand it"""
     cut: NotRequired[bool]
     """True if the text was cut to fit the budget; else absent"""
+    explain: NotRequired[Explanation | None]
+    """What made its score"""
+
+
+class Neighbour(TypedDict):
+    """An entry before or after a result."""
+
+    id: int
+    at: str
+    snippet: str
+
+
+class Explanation(TypedDict):
+    """What made a score: the parts add up to it."""
+
+    terms: list[ExplainedTerm]
+    """What each word of the query contributed"""
+    fields: list[str]
+    """The fields with a match: title, tags, files, links, body"""
+    recency: float
+    """The factor for age and impact"""
+    nearness: float
+    """What nearness of the words contributed"""
+    vector: float
+    """What meaning contributed; 0 without a model"""
+    links: float
+    """What entries beside it, and other texts of its issue, contributed"""
+
+
+class ExplainedTerm(TypedDict):
+    """What a word of the query contributed."""
+
+    term: str
+    score: float
 
 
 class Shown(TypedDict):
@@ -4843,21 +4878,6 @@ class LearningTakeInput(TypedDict):
     """Do not redact secrets"""
 
 
-class LearningRecallInput(TypedDict):
-    """What learning.recall is asked."""
-
-    q: NotRequired[str | None]
-    """Words to search for"""
-    tags: NotRequired[list[str]]
-    """Prefer learnings with this tag; may be given again"""
-    files: NotRequired[list[str]]
-    """Prefer learnings about this file; may be given again"""
-    max_tokens: NotRequired[int | None]
-    """At most this many tokens, at four bytes each"""
-    limit: NotRequired[int | None]
-    """At most this many [default: 10]"""
-
-
 class LearningShowInput(TypedDict):
     """What learning.show is asked."""
 
@@ -5256,6 +5276,26 @@ Claim = TypedDict(
     },
 )
 """A period in which somebody held the issue."""
+
+
+HitId = int | str
+
+
+LearningRecallInput = TypedDict(
+    "LearningRecallInput",
+    {
+        "q": NotRequired[str | None],
+        "in": NotRequired[str | None],
+        "since": NotRequired[str | None],
+        "by": NotRequired[str | None],
+        "tags": NotRequired[list[str]],
+        "files": NotRequired[list[str]],
+        "max_tokens": NotRequired[int | None],
+        "limit": NotRequired[int | None],
+        "explain": NotRequired[bool],
+    },
+)
+"""What learning.recall is asked."""
 
 
 SignalSendInput = TypedDict(

@@ -177,23 +177,40 @@ pub struct ExplainedTerm {
     pub score: f64,
 }
 
-/// Puts texts in order so that of the first `limit` at most a third are from one source, if others match too.
-/// Returns their places in the order given.
-pub fn diverse(sources: &[u64], limit: usize) -> Vec<usize> {
+/// Where a text is from, and its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sourced {
+    /// A hash of its session or its actor
+    pub source: u64,
+    pub score: f64,
+    /// What each further text of the same source counts, beside the one before
+    pub repeated: f64,
+}
+
+/// The first `limit` texts of those given, which are in the order of their scores: at most a third of them are from one
+/// source while others match, and what a source repeats counts less. Returns their places.
+pub fn diverse(texts: &[Sourced], limit: usize) -> Vec<usize> {
     let most = (limit / 3).max(1);
     let mut counts: HashMap<u64, usize> = HashMap::new();
-    let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for (at, source) in sources.iter().enumerate() {
-        let count = counts.entry(*source).or_default();
-        if *count < most && first.len() < limit {
-            *count += 1;
-            first.push(at);
-        } else {
-            rest.push(at);
+    let (mut chosen, mut rest) = (Vec::new(), (0..texts.len()).collect::<Vec<_>>());
+    while chosen.len() < limit && !rest.is_empty() {
+        let value = |at: usize| {
+            let Sourced { source, score, repeated } = texts[at];
+            let count = counts.get(&source).copied().unwrap_or_default();
+            (count < most, score * repeated.powi(i32::try_from(count).unwrap_or(i32::MAX)))
+        };
+        let mut best = 0;
+        for at in 1..rest.len() {
+            let (one, other) = (value(rest[at]), value(rest[best]));
+            if one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).is_gt() {
+                best = at;
+            }
         }
+        let place = rest.remove(best);
+        *counts.entry(texts[place].source).or_default() += 1;
+        chosen.push(place);
     }
-    first.extend(rest);
-    first
+    chosen
 }
 
 /// Returns the results that fit into the budget as JSON. If the best alone is too long, its text is cut, so that the

@@ -19,7 +19,7 @@ use crate::closed_enum::closed_enum;
 use crate::similar::hash64;
 use crate::time::Timestamp;
 
-pub use hit::{ExplainedTerm, Explanation, HitId, Neighbour, Recalled, RecalledLearning, diverse, within};
+pub use hit::{ExplainedTerm, Explanation, HitId, Neighbour, Recalled, RecalledLearning, Sourced, diverse, within};
 pub use snippet::snippet;
 
 /// The version of what is stored. An index of another version is built again.

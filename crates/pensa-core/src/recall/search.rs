@@ -38,6 +38,8 @@ pub struct Tuning {
     /// Of the second ranking: the weights of the best passage, and of words that stand beside each other as in the query
     pub passage: f64,
     pub phrase: f64,
+    /// What a further text of the same session counts, beside the one before
+    pub repeated: f64,
     /// Words in a passage
     pub window: u32,
 }
@@ -60,6 +62,7 @@ impl Default for Tuning {
             candidates: 100,
             passage: 0.4,
             phrase: 0.4,
+            repeated: 0.75,
             window: 20,
         }
     }

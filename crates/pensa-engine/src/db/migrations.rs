@@ -66,10 +66,8 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(line).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 2] = [
-        "0001_initial c7099b078ef5657e 1bedbf1efaa6abea",
-        "0002_recall 011747752078aab9 7b90fbd83ece85f3",
-    ];
+    const RELEASED: [&str; 2] =
+        ["0001_initial c7099b078ef5657e 1bedbf1efaa6abea", "0002_recall 011747752078aab9 7b90fbd83ece85f3"];
 
     #[test]
     fn every_step_is_pending_until_it_is_applied() {

@@ -13,8 +13,8 @@ use pensa_core::recall::rerank::{Nearness, Reader, tokens};
 use pensa_core::recall::search::{Filter, Postings, Query, Scored, Tuning, rarity, search};
 use pensa_core::recall::words::{Tokenizer, Word, same_file_words, tag_word};
 use pensa_core::recall::{
-    self, Document, ExplainedTerm, Explanation, Field, HitId, Neighbour, Recalled, RecalledLearning, TextKind, diverse,
-    key_of, short_hash, snippet,
+    self, Document, ExplainedTerm, Explanation, Field, HitId, Neighbour, Recalled, RecalledLearning, Sourced, TextKind,
+    diverse, key_of, short_hash, snippet,
 };
 use pensa_core::{Code, Error, Result, Timestamp, learning as rules, text};
 
@@ -131,11 +131,13 @@ impl Candidate {
     }
 
     /// Whose share of the answer is bounded.
-    fn source(&self) -> u64 {
-        let document = &self.document;
-        match document.kind {
-            TextKind::Session => key_of(TextKind::Issue, document.group.as_deref().unwrap_or_default()),
-            _ => key_of(TextKind::Learning, &document.actor),
+    fn sourced(&self, tuning: &Tuning) -> Sourced {
+        let (document, score) = (&self.document, self.score());
+        match (document.kind, &document.group) {
+            (TextKind::Session, Some(session)) => {
+                Sourced { source: key_of(TextKind::Issue, session), score, repeated: tuning.repeated }
+            }
+            _ => Sourced { source: key_of(TextKind::Learning, &document.actor), score, repeated: 1.0 },
         }
     }
 }
@@ -256,10 +258,9 @@ impl<'t, 'c> RecallSession<'t, 'c> {
             b.score().total_cmp(&a.score()).then_with(|| name(a).cmp(&name(b)))
         };
         found.sort_by(order);
-        let sources: Vec<u64> = found.iter().map(Candidate::source).collect();
+        let sources: Vec<Sourced> = found.iter().map(|one| one.sourced(&self.tuning)).collect();
         let mut found: Vec<Option<Candidate>> = found.into_iter().map(Some).collect();
-        let places = diverse(&sources, limit);
-        places.into_iter().filter_map(|at| found[at].take()).take(limit).collect()
+        diverse(&sources, limit).into_iter().filter_map(|at| found[at].take()).collect()
     }
 
     /// A result.

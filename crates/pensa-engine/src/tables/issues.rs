@@ -28,10 +28,10 @@ impl StoredEntity for Issue {
 
     /// The keys of its title while it is not closed, the blockers of what waits for it, and which events are its history.
     fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
-        if before.map(Document::from) != after.map(Document::from) {
-            if let Some(issue) = after.or(before) {
-                recall::touch(tx, TextKind::Issue, issue.id.as_str())?;
-            }
+        if before.map(Document::from) != after.map(Document::from)
+            && let Some(issue) = after.or(before)
+        {
+            recall::touch(tx, TextKind::Issue, issue.id.as_str())?;
         }
         let keyed = |issue: &&Self| issue.status != Status::Closed;
         let (old, new) = (before.filter(keyed), after.filter(keyed));
