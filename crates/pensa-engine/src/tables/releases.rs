@@ -1,19 +1,32 @@
 //! Lists and stores rows of `releases`.
 
+use pensa_core::event::EventType;
 use pensa_core::id::{IssueId, ReleaseId};
+use pensa_core::recall::TextKind;
 use pensa_core::release::Release;
 use pensa_core::{Result, Timestamp};
 
 use super::ids::IdTable;
+use super::recall;
 use crate::context::Context;
 use crate::db::{Tx, params};
-use crate::entity;
+use crate::entity::{self, StoredEntity};
 
 const RELEASES: IdTable =
     IdTable { name: "release", table: "releases", prefix: ReleaseId::PREFIX, hint: "pn shipped shows the ids" };
 
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<ReleaseId> {
     RELEASES.new_id(tx, || ReleaseId::from_uuid(cx.uuid()))
+}
+
+impl StoredEntity for Release {
+    const CREATED: EventType = EventType::FeatureShipped;
+    const HAS_PROJECTIONS: bool = true;
+
+    fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        let Some(release) = after.or(before) else { return Ok(()) };
+        recall::touch(tx, TextKind::Release, release.id.as_str())
+    }
 }
 
 /// Releases after a time, newest first.
