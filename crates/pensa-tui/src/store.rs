@@ -480,7 +480,7 @@ fn change_one(client: &Client, change: &StoreChange, created: &mut Option<IssueI
         StoreChange::Verify(id) => {
             format!("verified {}", client.call(&learning::Verify { id: id.into(), expires: None })?.id)
         }
-        StoreChange::Forget(id) => format!("forgot {}", client.call(&learning::Forget { id: id.into() })?.id),
+        StoreChange::Forget(id) => format!("forgot {}", client.call(&learning::Forget { id: id.into(), with_descendants: false })?.id),
         StoreChange::Signal(send) => format!("sent {}", client.call(&**send)?.signal.id),
     })
 }
