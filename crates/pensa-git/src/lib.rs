@@ -17,6 +17,7 @@ mod dirs;
 pub mod files;
 mod mentions;
 mod objects;
+pub mod renames;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -65,7 +65,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ),
     (
         "Memory",
-        &["remember", "recall", "learning", "kv", "record", "skill", "trace", "cost", "ship", "shipped", "changelog"],
+        &["remember", "recall", "learning", "distill", "kv", "record", "skill", "trace", "cost", "ship", "shipped", "changelog"],
     ),
     ("Sharing", &["export", "import", "sync", "conflicts", "hooks", "import-from", "remote", "trust"]),
     ("Team server", &["serve", "daemon", "project", "token", "audit"]),

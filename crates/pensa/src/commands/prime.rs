@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use pensa_client::Client;
+use pensa_client::{Client, memory};
 use pensa_core::Result;
 use pensa_core::learning::recall::Hit;
 use pensa_core::ops::briefing::Brief;
@@ -61,6 +61,7 @@ fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
+    let files = memory::with_former_names(client, dir, &files)?;
     client.call(&Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
 }
 

@@ -62,8 +62,15 @@ pub fn answer(text: &str) -> Result<Vec<(Proposal, Impact)>> {
             (check_files(&read.files).map_err(within)?, check_tags(&read.tags).map_err(within)?);
         found.push((proposal, read.impact));
     }
-    let kept = distinct(found.iter().map(|(proposal, _)| proposal.clone()).collect());
-    found.retain(|(proposal, _)| kept.contains(proposal));
+    let mut kept = distinct(found.iter().map(|(proposal, _)| proposal.clone()).collect());
+    // Each that is kept is taken once.
+    found.retain(|(proposal, _)| match kept.iter().position(|one| one == proposal) {
+        Some(at) => {
+            kept.remove(at);
+            true
+        }
+        None => false,
+    });
     Ok(found)
 }
 
