@@ -38,6 +38,7 @@ mod leases;
 mod loops;
 mod mcp;
 mod mcp_frames;
+mod memory;
 mod reading;
 mod records;
 mod recovery;
