@@ -41,9 +41,9 @@ fn is_path(file: &str) -> bool {
 /// Whether a file is in the work tree. A name without a directory may be anywhere in it.
 fn is_there(repo: &Repo, dir: &Path, file: &str) -> bool {
     let file = plain_path(file);
-    let file = file.split_once(':').map_or(file, |(path, line)| {
-        if line.chars().all(|c| c.is_ascii_digit() || c == ':') { path } else { file }
-    });
+    let file = file
+        .split_once(':')
+        .map_or(file, |(path, line)| if line.chars().all(|c| c.is_ascii_digit() || c == ':') { path } else { file });
     if repo.top.join(file).exists() || dir.join(file).exists() {
         return true;
     }

@@ -138,7 +138,9 @@ mod tests {
                 assert!(!squeezed.contains(mark), "{hostile:?} became {safe:?}");
             }
         }
-        for plain in ["Vec<u8> & a < b </div>", "é<", "<dat\u{e9}a", "HashMap<SystemTime, User>", "user: is a field? no"] {
+        for plain in
+            ["Vec<u8> & a < b </div>", "é<", "<dat\u{e9}a", "HashMap<SystemTime, User>", "user: is a field? no"]
+        {
             let expected = if plain.starts_with("user:") { format!("> {plain}") } else { plain.to_owned() };
             assert_eq!(defused(plain), expected);
         }

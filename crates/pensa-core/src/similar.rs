@@ -88,6 +88,11 @@ pub fn alike(a: &str, b: &str) -> bool {
 /// Words that negate a statement.
 const NEGATIONS: [&str; 10] = ["not", "no", "never", "cannot", "dont", "don", "without", "nor", "avoid", "except"];
 
+/// The significant words of a text, stemmed.
+pub(crate) fn words(text: &str) -> std::collections::BTreeSet<String> {
+    significant(&fold(text)).map(str::to_owned).collect()
+}
+
 /// How many words of a text negate.
 pub(crate) fn negations(text: &str) -> usize {
     let text = fold(text);

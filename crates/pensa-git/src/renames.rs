@@ -60,7 +60,15 @@ pub fn present_name(repo: &Repo, file: &str) -> Option<String> {
 pub fn commit_files(dir: &Path, since_seconds: i64, limit: usize) -> Vec<Vec<String>> {
     let Some(repo) = Repo::around(dir) else { return Vec::new() };
     let mut command = repo.git();
-    command.args(["-c", "log.showSignature=false", "log", "--no-merges", "--no-renames", "--name-only", "--format=%x01"]);
+    command.args([
+        "-c",
+        "log.showSignature=false",
+        "log",
+        "--no-merges",
+        "--no-renames",
+        "--name-only",
+        "--format=%x01",
+    ]);
     command.arg(format!("--max-count={limit}")).arg(format!("--since=@{since_seconds}"));
     let Some(output) = run(command.args(["HEAD", "--"])).ok().filter(|output| output.success) else {
         return Vec::new();

@@ -429,7 +429,9 @@ impl StoreChange {
             | StoreChange::Reopen { id, .. }
             | StoreChange::Comment { id, .. } => id.to_string(),
             StoreChange::AddDep(id, _) => id.to_string(),
-            StoreChange::Verify(id) | StoreChange::Forget(id) | StoreChange::Supersede { old: id, .. } => id.to_string(),
+            StoreChange::Verify(id) | StoreChange::Forget(id) | StoreChange::Supersede { old: id, .. } => {
+                id.to_string()
+            }
         }
     }
 }
@@ -509,7 +511,9 @@ fn change_one(client: &Client, change: &StoreChange, created: &mut Option<IssueI
         StoreChange::Verify(id) => {
             format!("verified {}", client.call(&learning::Verify { id: id.into(), expires: None })?.id)
         }
-        StoreChange::Forget(id) => format!("forgot {}", client.call(&learning::Forget { id: id.into(), with_descendants: false })?.id),
+        StoreChange::Forget(id) => {
+            format!("forgot {}", client.call(&learning::Forget { id: id.into(), with_descendants: false })?.id)
+        }
         StoreChange::Supersede { old, by } => {
             let by = client.call(&upkeep::Supersede { id: old.into(), by: by.into() })?.id;
             format!("{by} supersedes {old}")

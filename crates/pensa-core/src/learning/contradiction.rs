@@ -56,15 +56,34 @@ const OPPOSITES: [(&str, &str); 12] = [
     ("disallow", "allow"),
 ];
 /// Words with the same meaning as another.
-const SYNONYMS: [(&str, &str); 4] = [("prefer", "use"), ("enabled", "enable"), ("required", "require"), ("uses", "use")];
+const SYNONYMS: [(&str, &str); 4] =
+    [("prefer", "use"), ("enabled", "enable"), ("required", "require"), ("uses", "use")];
 const NEGATIONS: [&str; 20] = [
-    "not", "no", "never", "cannot", "dont", "don't", "doesn't", "isn't", "mustn't", "shouldn't", "can't", "won't", "nor",
-    "aren't", "wasn't", "needn't", "doesnt", "isnt", "cant", "wont",
+    "not",
+    "no",
+    "never",
+    "cannot",
+    "dont",
+    "don't",
+    "doesn't",
+    "isn't",
+    "mustn't",
+    "shouldn't",
+    "can't",
+    "won't",
+    "nor",
+    "aren't",
+    "wasn't",
+    "needn't",
+    "doesnt",
+    "isnt",
+    "cant",
+    "wont",
 ];
 /// Words that change no statement.
 const WEAK: [&str; 24] = [
-    "do", "does", "did", "must", "should", "shall", "always", "will", "would", "can", "may", "please", "you", "we", "there",
-    "has", "have", "need", "needs", "now", "only", "be", "our", "your",
+    "do", "does", "did", "must", "should", "shall", "always", "will", "would", "can", "may", "please", "you", "we",
+    "there", "has", "have", "need", "needs", "now", "only", "be", "our", "your",
 ];
 /// Words between a subject and its value.
 const COPULAS: [&str; 9] = ["is", "are", "equals", "=", ":=", "runs on", "listens on", "lives in", "defaults to"];
@@ -73,7 +92,7 @@ const SCOPES: [&str; 6] = ["for", "in", "on", "when", "with", "as"];
 
 /// What a sentence says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Statement {
+struct StatedFact {
     words: BTreeSet<String>,
     /// Numbers and the like, in order
     values: Vec<String>,
@@ -84,19 +103,19 @@ struct Statement {
 
 /// A word of a sentence in the form in which it is compared.
 #[derive(Debug, Clone)]
-struct Token {
+struct StatedToken {
     word: String,
     is_value: bool,
 }
 
-fn tokens(sentence: &str) -> Vec<Token> {
+fn tokens(sentence: &str) -> Vec<StatedToken> {
     let trim = |c: char| !c.is_alphanumeric() && !matches!(c, '=' | '/' | '_' | '-' | '.');
     let words = sentence.split_whitespace().map(|word| word.trim_matches(trim).trim_end_matches(['.', ':']));
     let words = words.filter(|word| !word.is_empty());
     words
         .map(|word| {
             let is_code = word.contains(['/', '_']) || word.get(1..).is_some_and(|rest| rest.contains('.'));
-            Token { word: fold(word), is_value: is_code || word.chars().any(char::is_numeric) }
+            StatedToken { word: fold(word), is_value: is_code || word.chars().any(char::is_numeric) }
         })
         .collect()
 }
@@ -117,9 +136,9 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn statement(sentence: &str) -> Statement {
+fn statement(sentence: &str) -> StatedFact {
     let tokens = tokens(sentence);
-    let mut statement = Statement { assignment: assignment(&tokens), ..Statement::default() };
+    let mut statement = StatedFact { assignment: assignment(&tokens), ..StatedFact::default() };
     for token in &tokens {
         let (word, is_denied) = canonical(&token.word);
         statement.is_negated ^= is_denied;
@@ -147,13 +166,13 @@ fn canonical(word: &str) -> (&str, bool) {
 }
 
 /// The significant words among tokens, stemmed.
-fn significant(tokens: &[Token]) -> Vec<String> {
+fn significant(tokens: &[StatedToken]) -> Vec<String> {
     let words = tokens.iter().map(|token| canonical(&token.word).0).filter(|word| !word.is_empty());
     words.map(|word| stem(word).to_owned()).collect()
 }
 
 /// What a sentence gives a value to, and the value.
-fn assignment(tokens: &[Token]) -> Option<(String, Vec<String>)> {
+fn assignment(tokens: &[StatedToken]) -> Option<(String, Vec<String>)> {
     let joined = |at: usize, length: usize| {
         tokens.get(at..at + length).map(|some| some.iter().map(|t| t.word.as_str()).collect::<Vec<_>>().join(" "))
     };
@@ -172,7 +191,7 @@ fn assignment(tokens: &[Token]) -> Option<(String, Vec<String>)> {
     is_plain.then(|| (format!("use {} {}", rest[to].word, sorted(scope)), value))
 }
 
-fn copula(subject: &[Token], value: &[Token]) -> Option<(String, Vec<String>)> {
+fn copula(subject: &[StatedToken], value: &[StatedToken]) -> Option<(String, Vec<String>)> {
     let has_value = value.iter().any(|token| token.is_value);
     let (subject, value) = (significant(subject), significant(value));
     // "the daemon is fast" gives no value to the daemon; "the default database is SQLite" does to the database.
@@ -187,7 +206,7 @@ fn sorted(mut words: Vec<String>) -> String {
     words.join(" ")
 }
 
-impl Statement {
+impl StatedFact {
     /// The keys under which statements that may contradict this one are found.
     fn keys(&self) -> Vec<i64> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
@@ -198,7 +217,7 @@ impl Statement {
         keys
     }
 
-    fn contradicts(&self, other: &Statement) -> Option<ContradictionKind> {
+    fn contradicts(&self, other: &StatedFact) -> Option<ContradictionKind> {
         let (shared, all) = (self.words.intersection(&other.words).count(), self.words.union(&other.words).count());
         let is_same_subject = shared > 0 && shared as f64 / all as f64 >= SHARED;
         if is_same_subject && self.values == other.values && self.is_negated != other.is_negated {
@@ -219,7 +238,7 @@ impl Statement {
 
 /// The learnings that contradict each other, those with the newest first. All given learnings should be valid.
 pub fn contradictions(learnings: &[Learning]) -> Vec<Contradiction> {
-    let statements: Vec<(usize, Statement)> = learnings
+    let statements: Vec<(usize, StatedFact)> = learnings
         .iter()
         .enumerate()
         .flat_map(|(at, learning)| {
@@ -335,10 +354,7 @@ mod tests {
     fn pairs_that_were_settled_are_left_out_and_the_newest_comes_first() {
         let mut all = learnings(&["the port is 1", "use tabs", "never use tabs", "the port is 2"]);
         let pairs = |all: &[Learning]| {
-            contradictions(all)
-                .iter()
-                .map(|one| format!("{} {}", one.newer.id, one.older.id))
-                .collect::<Vec<_>>()
+            contradictions(all).iter().map(|one| format!("{} {}", one.newer.id, one.older.id)).collect::<Vec<_>>()
         };
         assert_eq!(pairs(&all), ["ln-3 ln-0", "ln-2 ln-1"]);
         all[1].verified_at = Some(Timestamp::from_millis(9_000).expect("a time"));

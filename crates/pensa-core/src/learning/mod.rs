@@ -328,8 +328,7 @@ impl Learning {
             both.extra.entry(name.clone()).or_insert_with(|| value.clone());
         }
         both.note_sources(again);
-        for (ids, more) in
-            [(&mut both.derived_from, &again.derived_from), (&mut both.agrees_with, &again.agrees_with)]
+        for (ids, more) in [(&mut both.derived_from, &again.derived_from), (&mut both.agrees_with, &again.agrees_with)]
         {
             ids.extend(more.iter().filter(|id| **id != self.id).cloned());
             newest(ids);

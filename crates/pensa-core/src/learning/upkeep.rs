@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contradiction::contradictions;
-use super::{Learning, plain_path, recall};
+use super::{Learning, plain_path};
 use crate::closed_enum::closed_enum;
 use crate::id::LearningId;
 use crate::similar;
@@ -212,10 +212,16 @@ pub fn stats(all: &[Learning], superseded: &BTreeSet<LearningId>, now: Timestamp
 
 /// Those of some learnings that are about one of these files.
 pub fn about(learnings: Vec<Learning>, files: &[String]) -> Vec<Learning> {
-    let is_about = |learning: &Learning| {
-        learning.files.iter().any(|known| files.iter().any(|file| recall::is_same_file(known, file)))
-    };
+    let is_about =
+        |learning: &Learning| learning.files.iter().any(|known| files.iter().any(|file| is_same_path(known, file)));
     learnings.into_iter().filter(is_about).collect()
+}
+
+/// Whether two paths may name the same file: one ends with the other.
+fn is_same_path(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(plain_path);
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    one == other || ends(one, other) || ends(other, one)
 }
 
 #[cfg(test)]
@@ -288,7 +294,8 @@ mod tests {
 
     #[test]
     fn statistics_count_what_is_valid() {
-        let mut all = [learning("ln-a", "the port is 1", 0), learning("ln-b", "the port is 2", 0), learning("ln-c", "c", 0)];
+        let mut all =
+            [learning("ln-a", "the port is 1", 0), learning("ln-b", "the port is 2", 0), learning("ln-c", "c", 0)];
         all[2].expires_at = Some(at(1));
         all[0] = all[0].used_by("ana", at(1)).expect("used");
         let found = stats(&all, &BTreeSet::new(), at(2));
@@ -318,6 +325,9 @@ mod tests {
         assert_eq!(new.former_files, ["./a.rs", "src/a.rs"]);
         assert_eq!(one.with_moved_files(&[moved("c.rs", "d.rs")]), None);
         let back = new.with_moved_files(&[moved("lib/a.rs", "src/a.rs")]).expect("moved back");
-        assert_eq!((back.files, back.former_files), (vec!["b.rs".into(), "src/a.rs".into()], vec!["./a.rs".to_owned(), "lib/a.rs".into()]));
+        assert_eq!(
+            (back.files, back.former_files),
+            (vec!["b.rs".into(), "src/a.rs".into()], vec!["./a.rs".to_owned(), "lib/a.rs".into()])
+        );
     }
 }

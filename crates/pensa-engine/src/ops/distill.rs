@@ -5,7 +5,7 @@
 use pensa_core::id::{IssueRef, SessionRef};
 use pensa_core::issue::Issue;
 use pensa_core::learning::Learning;
-use pensa_core::learning::distill::{self, DEFAULT_TOKENS, History, Proposal, SessionText};
+use pensa_core::learning::distill::{self, DEFAULT_TOKENS, DistillInput, Proposal, SessionText};
 use pensa_core::ops::distill::{Distill, DistillPrompt, Prompt};
 use pensa_core::session::{Rebuild, Session};
 use pensa_core::time::Since;
@@ -35,8 +35,8 @@ struct HistoryScope<'o> {
 }
 
 impl HistoryScope<'_> {
-    fn read(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<History> {
-        let mut history = History::default();
+    fn read(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<DistillInput> {
+        let mut history = DistillInput::default();
         let found = match (self.session, self.issue) {
             (Some(session), _) => vec![sessions::find(tx, session)?],
             (None, Some(issue)) => {
@@ -80,7 +80,7 @@ fn new_ones(proposals: Vec<Proposal>, known: &[Learning]) -> Vec<Proposal> {
 impl Execute for Distill {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Proposal>> {
         let scope = HistoryScope { session: self.session.as_ref(), issue: self.issue.as_ref(), since: self.since };
-        let history = History { commits: self.commits.clone(), ..scope.read(cx, tx)? };
+        let history = DistillInput { commits: self.commits.clone(), ..scope.read(cx, tx)? };
         Ok(new_ones(distill::proposals(&history), &learnings::valid(tx, cx.now, MAX_KNOWN)?))
     }
 }

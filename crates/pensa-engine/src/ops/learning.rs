@@ -23,34 +23,36 @@ const DEFAULT_RECALLED: u32 = 10;
 const MAX_RECORDS: usize = 10_000;
 
 /// What became of a new learning.
-struct Stored {
+struct StoredLearning {
     learning: Learning,
     merged: bool,
     recalled: bool,
 }
 
 /// Stores a new learning, or merges it into one that says the same. What was recalled is not stored again.
-fn merge_or_create(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<Stored> {
+fn merge_or_create(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<StoredLearning> {
     let new = match without_recalled(tx, new)? {
         NewLearning::Own(new) => *new,
-        NewLearning::Recalled(learning) => return Ok(Stored { learning: *learning, merged: true, recalled: true }),
+        NewLearning::Recalled(learning) => {
+            return Ok(StoredLearning { learning: *learning, merged: true, recalled: true });
+        }
     };
     // A learning that supersedes another is always stored as new.
     let known = if new.supersedes.is_none() { learnings::find_same(tx, &new, cx.now)? } else { None };
     let Some(known) = known else {
         Learning::store(cx, tx, None, &new)?;
-        return Ok(Stored { learning: new, merged: false, recalled: false });
+        return Ok(StoredLearning { learning: new, merged: false, recalled: false });
     };
     let mut merged_learning = known.merged_with(&new);
     merged_learning.revision = known.revision;
     // Importing the same line of the same file again adds no confirmation.
     if merged_learning == known && new.created_at == known.created_at && new.created_at < cx.now {
-        return Ok(Stored { learning: known, merged: true, recalled: false });
+        return Ok(StoredLearning { learning: known, merged: true, recalled: false });
     }
     merged_learning.revision += 1;
     merged_learning.updated_at = issues::after(cx, known.updated_at);
     Learning::store(cx, tx, Some(&known), &merged_learning)?;
-    Ok(Stored { learning: merged_learning, merged: true, recalled: false })
+    Ok(StoredLearning { learning: merged_learning, merged: true, recalled: false })
 }
 
 /// A text that somebody wants to remember.
@@ -127,7 +129,7 @@ fn from_request(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Learning
 impl Execute for Remember {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Remembered> {
         let new = from_request(self, cx, tx)?;
-        let Stored { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+        let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
         Ok(Remembered { learning, merged, recalled, redactions: cx.redacted() })
     }
 }
@@ -140,7 +142,7 @@ impl Execute for RememberAll {
         }
         let one = |(at, op): (usize, &Remember)| {
             let new = from_request(op, cx, tx).map_err(|error| error.within(format!("learning {}", at + 1)))?;
-            let Stored { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+            let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
             Ok(Remembered { learning, merged, recalled, redactions: cx.redacted_in(at) })
         };
         self.learnings.iter().enumerate().map(one).collect()
@@ -193,7 +195,7 @@ impl Execute for ImportLearnings {
             let mut redactions = cx.redacted_in(at);
             for seed in rules::read(record.clone()).map_err(within)? {
                 let new = new_imported(cx, tx, seed).map_err(within)?;
-                let Stored { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+                let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
                 let redactions = std::mem::take(&mut redactions);
                 remembered.push(Remembered { learning, merged, recalled, redactions });
             }

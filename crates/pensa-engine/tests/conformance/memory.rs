@@ -13,9 +13,7 @@ use pensa_core::ops::learning::{Forget, List, Recall, Remember, Remembered, Show
 use pensa_core::ops::session::Append;
 use pensa_core::ops::store::{self, Doctor};
 use pensa_core::ops::undo::Undo;
-use pensa_core::ops::upkeep::{
-    About, Agree, Conflicts, Files, Merge, MoveFiles, Review, Stats, Supersede, Useful,
-};
+use pensa_core::ops::upkeep::{About, Agree, Conflicts, Files, Merge, MoveFiles, Review, Stats, Supersede, Useful};
 use serde_json::{Value, json};
 
 use crate::conformance;

@@ -145,7 +145,8 @@ const MAX_EDITED: usize = 20;
 /// The files that a call of a tool changed.
 fn edited_files(input: &Value) -> Vec<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|name| input[*name].as_str()).unwrap_or_default();
-    let arguments = ["tool_input", "toolInput", "toolArgs"].iter().map(|name| &input[*name]).find(|given| !given.is_null());
+    let arguments =
+        ["tool_input", "toolInput", "toolArgs"].iter().map(|name| &input[*name]).find(|given| !given.is_null());
     let is_edit = EDITS.iter().any(|word| tool.to_lowercase().contains(word));
     let Some(arguments) = arguments.filter(|_| is_edit) else { return Vec::new() };
     let names = ["file_path", "filePath", "path", "notebook_path", "absolute_path"];
@@ -259,14 +260,28 @@ mod tests {
     fn files_that_a_tool_changed_are_found_in_each_agents_form() {
         let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n*** Add File: b c.rs\n*** End Patch";
         for (agent, fields, files) in [
-            ("claude", json!({"tool_name": "Edit", "tool_input": {"file_path": "/w/a.rs", "old_string": "x"}}), vec!["/w/a.rs"]),
-            ("claude", json!({"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/w/a.ipynb"}}), vec!["/w/a.ipynb"]),
+            (
+                "claude",
+                json!({"tool_name": "Edit", "tool_input": {"file_path": "/w/a.rs", "old_string": "x"}}),
+                vec!["/w/a.rs"],
+            ),
+            (
+                "claude",
+                json!({"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/w/a.ipynb"}}),
+                vec!["/w/a.ipynb"],
+            ),
             ("claude", json!({"tool_name": "Read", "tool_input": {"file_path": "/w/a.rs"}}), vec![]),
             ("gemini", json!({"tool_name": "write_file", "tool_input": {"file_path": "a.rs"}}), vec!["a.rs"]),
-            ("codex", json!({"tool_name": "apply_patch", "tool_input": {"command": patch}}), vec!["src/a.rs", "b c.rs"]),
-            ("codex", json!({"tool_name": "apply_patch", "tool_input": {"command": ["apply_patch", patch]}}), vec![
-                "src/a.rs", "b c.rs",
-            ]),
+            (
+                "codex",
+                json!({"tool_name": "apply_patch", "tool_input": {"command": patch}}),
+                vec!["src/a.rs", "b c.rs"],
+            ),
+            (
+                "codex",
+                json!({"tool_name": "apply_patch", "tool_input": {"command": ["apply_patch", patch]}}),
+                vec!["src/a.rs", "b c.rs"],
+            ),
             ("claude", json!({"tool_name": "Edit", "tool_input": {"file_path": "a\nb"}}), vec![]),
             ("claude", json!({"tool_name": ["Edit"], "tool_input": 7}), vec![]),
         ] {

@@ -75,7 +75,9 @@ impl App {
             }
             UserCommand::Supersede => match self.view().kept() {
                 Some(change) => drop(self.change(vec![change])),
-                None => self.complain(&Error::invalid("select the learning of two in conflict that holds; f lists them")),
+                None => {
+                    self.complain(&Error::invalid("select the learning of two in conflict that holds; f lists them"))
+                }
             },
             UserCommand::Forget => {
                 if let Some(RowSubject::Learning(_)) = self.subject() {

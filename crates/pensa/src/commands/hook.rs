@@ -219,8 +219,9 @@ impl HookCall<'_> {
         if hits.is_empty() {
             return Ok(None);
         }
-        let line =
-            |hit: &Hit| format!("- {} {}: {}\n", hit.learning.id, hit.learning.kind, fence::defused_line(&hit.learning.text));
+        let line = |hit: &Hit| {
+            format!("- {} {}: {}\n", hit.learning.id, hit.learning.kind, fence::defused_line(&hit.learning.text))
+        };
         let (text, _) = recalled_lines(&hits.iter().map(line).collect::<Vec<_>>(), RECALL_TOKENS);
         Ok(Some(HookReply::Context { text, variables: Vec::new() }))
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Finding, Proposal, distinct};
+use super::{Proposal, ProposalOrigin, distinct};
 use crate::error::{Code, Error, Result};
 use crate::learning::{Impact, Kind, check_files, check_tags, check_text, recalled};
 
@@ -57,7 +57,7 @@ pub fn answer(text: &str) -> Result<Vec<(Proposal, Impact)>> {
             return Err(within(Error::new(Code::TooLarge, message)));
         }
         let text = check_text(&own).map_err(within)?;
-        let mut proposal = Proposal::new(read.kind, Finding::Answered, text);
+        let mut proposal = Proposal::new(read.kind, ProposalOrigin::Answered, text);
         (proposal.files, proposal.tags) =
             (check_files(&read.files).map_err(within)?, check_tags(&read.tags).map_err(within)?);
         found.push((proposal, read.impact));
@@ -109,9 +109,13 @@ mod tests {
         let lines = "Here you are:\n```json\n{\"kind\":\"gotcha\",\"text\":\"symlinks are not followed\",\"why\":1}\n\
             {\"text\":\"one table per store\"}\n```\nThat {is} all [1].";
         assert_eq!(texts(lines), ["gotcha symlinks are not followed", "pattern one table per store"]);
-        let list = "[{\"kind\":\"decision\",\"text\":\"tabs, since they\\nalign\",\"files\":[\"a.rs\"],\"impact\":\"high\"}]";
+        let list =
+            "[{\"kind\":\"decision\",\"text\":\"tabs, since they\\nalign\",\"files\":[\"a.rs\"],\"impact\":\"high\"}]";
         let (one, impact) = answer(list).expect("an answer").remove(0);
-        assert_eq!((one.files, impact, one.text.as_str()), (vec!["a.rs".to_owned()], Impact::High, "tabs, since they\nalign"));
+        assert_eq!(
+            (one.files, impact, one.text.as_str()),
+            (vec!["a.rs".to_owned()], Impact::High, "tabs, since they\nalign")
+        );
         assert_eq!((texts(""), texts("nothing will help")), (vec![], vec![]));
     }
 
@@ -123,7 +127,10 @@ mod tests {
         assert_eq!(refused(&format!("{{\"text\":\"{}\"}}", "x".repeat(3_000))).code, Code::TooLarge);
         assert_eq!(refused(&"{\"text\":\"a b c\"}".repeat(60)).code, Code::TooLarge);
         assert_eq!(refused(&" ".repeat(MAX_ANSWER_BYTES + 1)).code, Code::TooLarge);
-        assert_eq!(texts("{\"text\":\"- ln-1a gotcha: known\"}{\"text\":\"a new one\"}{\"text\":\"a new one\"}").len(), 1);
+        assert_eq!(
+            texts("{\"text\":\"- ln-1a gotcha: known\"}{\"text\":\"a new one\"}{\"text\":\"a new one\"}").len(),
+            1
+        );
         assert!(answer(&"{".repeat(500_000)).is_err(), "and it ends");
     }
 }

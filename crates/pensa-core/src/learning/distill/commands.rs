@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Finding, Proposal};
+use super::{Proposal, ProposalOrigin};
 use crate::learning::{Kind, recalled};
 use crate::session::{Message, MessageRole, ToolCall};
 use crate::text;
@@ -60,7 +60,7 @@ fn lesson(failed: &CommandRun<'_>, worked: &CommandRun<'_>) -> Proposal {
     let because = said.map(|line| format!(" ({line})")).unwrap_or_default();
     let [wrong, right] = [failed, worked].map(|run| cut(&text::printable_line(&run.command), MAX_COMMAND));
     let text = format!("`{wrong}` fails{because}; `{right}` works");
-    Proposal { entry: worked.entry, ..Proposal::new(Kind::Gotcha, Finding::FixedCommand, text) }
+    Proposal { entry: worked.entry, ..Proposal::new(Kind::Gotcha, ProposalOrigin::FixedCommand, text) }
 }
 
 fn cut(line: &str, bytes: usize) -> String {
@@ -156,7 +156,8 @@ mod tests {
             bash("ls crates", "pensa-core", false),
             bash("cargo test -p pensa-core", "ok", false),
         ];
-        let lesson = "`cargo test -p core` fails (error: package ID `core` not found); `cargo test -p pensa-core` works";
+        let lesson =
+            "`cargo test -p core` fails (error: package ID `core` not found); `cargo test -p pensa-core` works";
         assert_eq!(texts(&calls), [lesson]);
         let codex = [
             ("shell", json!({"command": ["bash", "-lc", "make check all"]}), "Exit code: 2\nno rule", false),

@@ -3,8 +3,8 @@
 //! [`prompt`] asks an agent for them instead, and [`answer`] reads what it says.
 
 mod answer;
-mod prompt;
 mod commands;
+mod prompt;
 mod sentences;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ const REASON_WORDS: usize = 5;
 
 closed_enum! {
     /// How a learning was found.
-    Finding "unknown finding: {:?}" {
+    ProposalOrigin "unknown finding: {:?}" {
         /// Somebody stated it
         Stated "stated",
         /// A command failed, and another one worked
@@ -62,7 +62,7 @@ pub struct Proposal {
     pub id: String,
     pub kind: Kind,
     pub text: String,
-    pub found: Finding,
+    pub found: ProposalOrigin,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,7 +74,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    fn new(kind: Kind, found: Finding, text: String) -> Self {
+    fn new(kind: Kind, found: ProposalOrigin, text: String) -> Self {
         let id = format!("{:08x}", similar::hash64(text.as_bytes()) >> 32);
         let (tags, files) = (Vec::new(), Vec::new());
         Self { id, kind, text, found, tags, files, issue_id: None, session_id: None, entry: None }
@@ -91,7 +91,7 @@ pub struct SessionText {
 
 /// What happened.
 #[derive(Debug, Clone, Default)]
-pub struct History {
+pub struct DistillInput {
     pub sessions: Vec<SessionText>,
     pub comments: Vec<Comment>,
     /// Closed issues
@@ -101,7 +101,7 @@ pub struct History {
 }
 
 /// The learnings that can be proposed from what happened. The same history gives the same list.
-pub fn proposals(history: &History) -> Vec<Proposal> {
+pub fn proposals(history: &DistillInput) -> Vec<Proposal> {
     let mut found = Vec::new();
     for issue in &history.closed {
         found.extend(of_close(issue));
@@ -150,7 +150,7 @@ fn of_close(issue: &Issue) -> Option<Proposal> {
     is_telling.then(|| {
         let text = format!("{}: {reason}", issue.title.trim_end_matches(['.', ':']));
         let kind = sentences::kind_of(reason).unwrap_or(Kind::Approach);
-        Proposal { issue_id: Some(issue.id.clone()), ..Proposal::new(kind, Finding::CloseReason, text) }
+        Proposal { issue_id: Some(issue.id.clone()), ..Proposal::new(kind, ProposalOrigin::CloseReason, text) }
     })
 }
 
@@ -180,7 +180,7 @@ fn together(commits: &[Vec<String>]) -> Vec<Proposal> {
     pairs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let proposal = |((one, other), _): ((&str, &str), usize)| Proposal {
         files: vec![one.to_owned(), other.to_owned()],
-        ..Proposal::new(Kind::Pattern, Finding::ChangedTogether, format!("{one} and {other} change together"))
+        ..Proposal::new(Kind::Pattern, ProposalOrigin::ChangedTogether, format!("{one} and {other} change together"))
     };
     pairs.into_iter().take(MAX_PAIRS).map(proposal).collect()
 }
@@ -200,21 +200,25 @@ mod tests {
     use super::*;
 
     fn closed(reason: &str) -> Issue {
-        serde_json::from_value(json!({"id": "pn-1", "title": "fix the resolver.", "issue_type": "bug", "status": "closed",
+        serde_json::from_value(
+            json!({"id": "pn-1", "title": "fix the resolver.", "issue_type": "bug", "status": "closed",
             "priority": "p1", "close_reason": reason, "created_at": "2026-01-01T00:00:00.000Z",
-            "updated_at": "2026-01-01T00:00:00.000Z"}))
+            "updated_at": "2026-01-01T00:00:00.000Z"}),
+        )
         .expect("an issue")
     }
 
-    fn texts(history: &History) -> Vec<String> {
+    fn texts(history: &DistillInput) -> Vec<String> {
         proposals(history).into_iter().map(|one| format!("{} {} {}", one.found, one.kind, one.text)).collect()
     }
 
     #[test]
     fn reasons_that_say_how_are_proposed_and_others_are_not() {
-        let history = History {
-            closed: ["done", "merged in main", "walk up with a limit, since the root is its own parent."].map(closed).to_vec(),
-            ..History::default()
+        let history = DistillInput {
+            closed: ["done", "merged in main", "walk up with a limit, since the root is its own parent."]
+                .map(closed)
+                .to_vec(),
+            ..DistillInput::default()
         };
         let reason = "close_reason approach fix the resolver: walk up with a limit, since the root is its own parent";
         assert_eq!(texts(&history), [reason]);
@@ -228,10 +232,10 @@ mod tests {
         commits.extend(vec![commit(&["api.rs", "main.rs"]); 1]);
         commits.extend(vec![commit(&["main.rs", ".pensa/issues.jsonl"]); 6]);
         commits.push((0..50).map(|at| format!("{at}.rs")).collect());
-        let history = History { commits, ..History::default() };
+        let history = DistillInput { commits, ..DistillInput::default() };
         assert_eq!(texts(&history), ["changed_together pattern api.rs and api.ts change together"]);
         assert_eq!(proposals(&history)[0].files, ["api.rs", "api.ts"]);
-        let few = History { commits: history.commits[..3].to_vec(), ..History::default() };
+        let few = DistillInput { commits: history.commits[..3].to_vec(), ..DistillInput::default() };
         assert_eq!(texts(&few), [""; 0]);
     }
 
@@ -244,7 +248,7 @@ mod tests {
         };
         let mut comments: Vec<Comment> = (0..200).map(|at| comment(at, "pn-1")).collect();
         comments.push(comment(900, "pn-2"));
-        let history = History { comments, ..History::default() };
+        let history = DistillInput { comments, ..DistillInput::default() };
         let found = proposals(&history);
         assert_eq!(found.len(), MAX_PER_SOURCE + 1);
         assert_eq!(found.last().and_then(|one| one.issue_id.clone()).map(|id| id.to_string()), Some("pn-2".to_owned()));

@@ -1,6 +1,6 @@
 //! Finds sentences that state a decision, a trap or a rule.
 
-use super::{Finding, Proposal};
+use super::{Proposal, ProposalOrigin};
 use crate::fence;
 use crate::learning::{Kind, contradiction, recalled};
 use crate::session::{Message, MessageRole};
@@ -14,21 +14,65 @@ const MAX_TEXT: usize = 200_000;
 
 /// Words that announce a decision.
 const DECISIONS: [&str; 14] = [
-    "we decided", "i decided", "decided to", "decided against", "decision:", "going with", "go with", "we agreed", "agreed to",
-    "settled on", "we chose", "from now on", "rather than", "won't fix because",
+    "we decided",
+    "i decided",
+    "decided to",
+    "decided against",
+    "decision:",
+    "going with",
+    "go with",
+    "we agreed",
+    "agreed to",
+    "settled on",
+    "we chose",
+    "from now on",
+    "rather than",
+    "won't fix because",
 ];
 /// Words that announce a trap.
 const TRAPS: [&str; 17] = [
-    "turns out", "turned out", "root cause", "gotcha", "beware", "careful:", "careful with", "the problem was", "the reason was",
-    "the reason is", "the trick is", "only works", "fails because", "fails when", "fails unless", "does not work because",
+    "turns out",
+    "turned out",
+    "root cause",
+    "gotcha",
+    "beware",
+    "careful:",
+    "careful with",
+    "the problem was",
+    "the reason was",
+    "the reason is",
+    "the trick is",
+    "only works",
+    "fails because",
+    "fails when",
+    "fails unless",
+    "does not work because",
     "caused by",
 ];
 /// Words with which a person sets a rule.
 const RULES: [&str; 7] = ["always ", "never ", "don't ", "do not ", "please use ", "please don't ", "make sure to "];
 /// Beginnings of sentences that tell what the speaker does next, or make no sense alone.
 const NARRATION: [&str; 20] = [
-    "let me", "let's see", "i'll", "i will", "i'm going", "now i", "next,", "next i", "i need", "i should", "i think", "maybe",
-    "this ", "that ", "it ", "these ", "those ", "so ", "ok", "done",
+    "let me",
+    "let's see",
+    "i'll",
+    "i will",
+    "i'm going",
+    "now i",
+    "next,",
+    "next i",
+    "i need",
+    "i should",
+    "i think",
+    "maybe",
+    "this ",
+    "that ",
+    "it ",
+    "these ",
+    "those ",
+    "so ",
+    "ok",
+    "done",
 ];
 
 /// What a message states.
@@ -62,7 +106,7 @@ fn of_sentence(sentence: &str, has_rules: bool) -> Option<Proposal> {
     }
     let rule = has_rules && RULES.iter().any(|start| lower.starts_with(start));
     let kind = kind_of(sentence).or(rule.then_some(Kind::Pattern))?;
-    Some(Proposal::new(kind, Finding::Stated, sentence.to_owned()))
+    Some(Proposal::new(kind, ProposalOrigin::Stated, sentence.to_owned()))
 }
 
 /// The kind of learning that a sentence announces.
@@ -111,10 +155,8 @@ mod tests {
         let text = "Let me look at the tests. We decided to keep one table per store.\nThis turns out fine.\n\
             - **Root cause:** the parser reads one byte ahead.\nShould we go with two tables?\n\
             ```\nit turns out that code is no sentence\n```\nAlways run the tests in release mode, please. gotcha";
-        let stated = [
-            "decision We decided to keep one table per store",
-            "gotcha Root cause: the parser reads one byte ahead",
-        ];
+        let stated =
+            ["decision We decided to keep one table per store", "gotcha Root cause: the parser reads one byte ahead"];
         assert_eq!(found(text, false), stated);
         let rule = "pattern Always run the tests in release mode, please";
         assert_eq!(found(text, true), [stated[0], stated[1], rule]);
