@@ -72,8 +72,9 @@ pub fn follow_staged_renames(client: &Client, dir: &Path) -> Result<usize> {
 /// Files with their former names, as far as learnings may know them by those.
 pub fn with_former_names(client: &Client, dir: &Path, files: &[String]) -> Result<Vec<String>> {
     let mut all = files.to_vec();
-    let Some(repo) = Repo::around(dir) else { return Ok(all) };
     let known: Vec<String> = client.call(&Files {})?;
+    // Starting git is slow, so ask it only if there is something to find.
+    let Some(repo) = (!known.is_empty()).then(|| Repo::around(dir)).flatten() else { return Ok(all) };
     if known.iter().all(|file| !is_path(file) || repo.top.join(plain_path(file)).exists()) {
         return Ok(all);
     }

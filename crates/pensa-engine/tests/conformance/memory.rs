@@ -136,7 +136,7 @@ conformance! {
         assert_eq!((mark("bob"), mark("bob"), mark("eve")), (1, 1, 2));
         world.advance(86_400);
         assert_eq!(mark("bob"), 3);
-        world.ok(&Undo::default());
+        world.json::<Undo>("bob", json!({})).expect("taken back");
         assert_eq!(all(&world)[0].useful.len(), 2);
         assert_eq!(world.ok(&Stats::default()).most_useful[0].uses, 2);
     }

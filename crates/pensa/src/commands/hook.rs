@@ -19,7 +19,7 @@ use pensa_core::learning::recall::Hit;
 use pensa_core::learning::{Kind, recalled};
 use pensa_core::ops::issue::List;
 use pensa_core::ops::learning::Recall;
-use pensa_core::ops::upkeep::About;
+use pensa_core::ops::upkeep::{About, Files};
 use pensa_core::{Result, fence, json, text};
 use pensa_host::setup::{AgentSoftware, AnswerFormat, HookInput, HookMoment, HookReply, SessionSource, session_hash};
 use pensa_interop::transcript::TranscriptTool;
@@ -184,6 +184,10 @@ impl HookCall<'_> {
         }
         self.require_store()?;
         let (client, dir) = (connect::client(&self.options)?, connect::cwd()?);
+        // Most edits are of files that nothing is known about.
+        if client.call(&Files {})?.is_empty() {
+            return Ok(None);
+        }
         let files = memory::below_top_all(&dir, &self.input.edited);
         let files = memory::with_former_names(&client, &dir, &files)?;
         let known = client.call(&About { files, kind: Some(Kind::Gotcha) })?;

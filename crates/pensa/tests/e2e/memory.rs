@@ -15,8 +15,6 @@ crate::in_both_modes! {
     proposals_are_accepted_by_number_by_id_or_all,
     an_agent_answers_the_prompt,
     a_poisoned_learning_goes_with_its_descendants,
-    learnings_follow_a_rename_in_its_commit,
-    a_rename_that_nobody_saw_is_followed_by_a_review,
     gotchas_about_a_changed_file_are_told_once_a_session,
     a_session_is_distilled_at_its_end_if_asked_for,
     hostile_text_stays_between_its_marks,
@@ -53,7 +51,7 @@ fn only_a_note_of_use_writes(pn: &Sandbox) {
     assert_eq!(noted[0]["useful"][0]["actor"], "ana");
     assert!(pn.pn(["learning", "show", &id]).ok().contains("1 time"));
     assert_eq!(pn.pn(["recall", "symlinks", "--useful", &id]).answer().code, Some(2));
-    pn.pn(["undo"]).ok();
+    pn.pn(["undo"]).actor("ana").ok();
     assert_eq!(pn.pn(["learning", "show", &id]).ok_json().get("useful"), None);
 }
 
@@ -133,7 +131,11 @@ fn commit(pn: &Sandbox) {
     pn.git(["commit", "--quiet", "--message=x"]);
 }
 
-fn learnings_follow_a_rename_in_its_commit(pn: &Sandbox) {
+// Through a daemon, a sandbox runs commands outside the project, and so outside its repository.
+
+#[test]
+fn learnings_follow_a_rename_in_its_commit() {
+    let pn = &sandbox();
     pn.git_init();
     pn.pn(["hooks", "install"]).ok();
     write(pn, "core/walk.rs");
@@ -149,7 +151,9 @@ fn learnings_follow_a_rename_in_its_commit(pn: &Sandbox) {
     assert_eq!(pn.pn(["learning", "review"]).ok_json(), json!([]));
 }
 
-fn a_rename_that_nobody_saw_is_followed_by_a_review(pn: &Sandbox) {
+#[test]
+fn a_rename_that_nobody_saw_is_followed_by_a_review() {
+    let pn = &sandbox();
     pn.git_init();
     write(pn, "core/walk.rs");
     write(pn, "core/gone.rs");
@@ -217,7 +221,7 @@ fn a_session_is_distilled_at_its_end_if_asked_for(pn: &Sandbox) {
         said("user", 1, json!("Never run the migrations by hand.")),
         said("assistant", 2, json!([{"type": "text", "text": "Understood."}])),
     ];
-    let path = pn.path("transcript.jsonl");
+    let path = pn.path(format!("{session}.jsonl"));
     fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).expect("written");
     let event =
         json!({"session_id": session, "transcript_path": path, "cwd": pn.project(), "reason": "exit"}).to_string();
