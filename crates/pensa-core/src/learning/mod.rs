@@ -347,7 +347,11 @@ impl Learning {
         known.push(self.source());
         let new: Vec<MergedSource> = again.sources.iter().cloned().chain([again.source()]).collect();
         for source in new {
-            if !known.contains(&place(&source)) {
+            // The same actor again, who names no place, tells nothing new.
+            let is_placed = source.issue_id.is_some() || source.work.is_some() || source.session_id.is_some();
+            let is_telling =
+                is_placed || source.learning.is_some() || known.iter().all(|one| one.actor != source.actor);
+            if is_telling && !known.contains(&place(&source)) {
                 known.push(place(&source));
                 self.sources.push(source);
             }
