@@ -80,7 +80,7 @@ pub fn defused_line(line: &str) -> String {
 fn is_speaker(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '['));
     let begins = |name: &&str| line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-    SPEAKERS.iter().any(|name| begins(&name))
+    SPEAKERS.iter().any(begins)
 }
 
 fn without_marks(text: &str) -> String {
@@ -107,7 +107,7 @@ fn is_mark(after: &str) -> bool {
         // `<database>` may hide a mark as well as `<data-x>`; a longer word of letters is another name.
         rest.is_some_and(|rest| *name == "data" || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     };
-    RESERVED.iter().any(|name| is_named(&name))
+    RESERVED.iter().any(is_named)
 }
 
 #[cfg(test)]

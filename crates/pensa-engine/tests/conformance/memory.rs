@@ -71,10 +71,10 @@ conformance! {
             let again = remember_as(&world, "bob", &text, json!({"kind": "pattern"}));
             assert!(again.recalled && again.merged && again.learning == known, "{text}: {again:?}");
         }
-        assert_eq!(all(&world), [known.clone()]);
+        assert_eq!(all(&world), std::slice::from_ref(&known));
         let more = remember(&world, &format!("- {id} gotcha: parents may be null at the root of the tree\nOn Windows the walk ends at the drive"), json!({}));
         assert_eq!((more.recalled, more.learning.text.as_str()), (false, "On Windows the walk ends at the drive"));
-        assert_eq!(more.learning.derived_from, [known.id.clone()]);
+        assert_eq!(more.learning.derived_from, std::slice::from_ref(&known.id));
         let denied = remember(&world, &format!("{id} is outdated: parents are never null since the walker was rewritten"), json!({"supersedes": id}));
         assert_eq!(denied.learning.derived_from, []);
         let unknown = remember(&world, "- ln-ffffffff gotcha: nobody knows this one", json!({}));

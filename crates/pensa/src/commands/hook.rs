@@ -199,7 +199,10 @@ impl HookCall<'_> {
         }
         let (text, count) = recalled_lines(&lines, GOTCHA_TOKENS);
         // Of several hooks at once, one tells it.
-        let is_first = told[..count].iter().fold(false, |is_first, mark| marks.is_set_now(mark) || is_first);
+        let mut is_first = false;
+        for mark in &told[..count] {
+            is_first |= marks.is_set_now(mark);
+        }
         Ok((count > 0 && is_first).then_some(HookReply::Context { text, variables: Vec::new() }))
     }
 

@@ -95,7 +95,7 @@ pub(super) fn of_text(text: &str, has_rules: bool) -> Vec<Proposal> {
 
 fn of_sentence(sentence: &str, has_rules: bool) -> Option<Proposal> {
     let sentence = text::printable_line(sentence);
-    let sentence = sentence.trim_start_matches(|c: char| matches!(c, '-' | '*' | '>' | '#' | ' ')).replace("**", "");
+    let sentence = sentence.trim_start_matches(['-', '*', '>', '#', ' ']).replace("**", "");
     let sentence = sentence.trim().trim_end_matches('.');
     let lower = text::fold(sentence);
     let is_fitting = (MIN_SENTENCE..=MAX_SENTENCE).contains(&sentence.len()) && !sentence.ends_with('?');
