@@ -90,7 +90,7 @@ pub(super) fn rank(name: &str) -> usize {
 
 /// The guides, in reading order.
 const TOPICS: &[(&str, &str)] = topics! {
-    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "terminal-ui" "many-agents" "memory" "conversations" "share-through-git"
+    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "terminal-ui" "many-agents" "memory" "keep-memory-clean" "conversations" "share-through-git"
     "share-through-a-server" "recover" "import-from-other-tools" "operate-the-server" "operate-postgresql" "programs"
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };
