@@ -159,6 +159,19 @@ export const routes = {
   "learning.show": ["GET", "/learnings/{id}"],
   "learning.forget": ["DELETE", "/learnings/{id}"],
   "learning.verify": ["POST", "/learnings/{id}/verify"],
+  "learning.useful": ["POST", "/learnings/{id}/useful"],
+  "learning.conflicts": ["GET", "/learnings/conflicts"],
+  "learning.agree": ["POST", "/learnings/{id}/agree"],
+  "learning.supersede": ["POST", "/learnings/{id}/supersede"],
+  "learning.merge": ["POST", "/learnings/{id}/merge"],
+  "learning.review": ["POST", "/learnings/review"],
+  "learning.files": ["GET", "/learnings/files"],
+  "learning.about": ["POST", "/learnings/about"],
+  "learning.move_files": ["POST", "/learnings/files/move"],
+  "learning.stats": ["GET", "/learnings/stats"],
+  "distill.propose": ["POST", "/distill"],
+  "distill.prompt": ["POST", "/distill/prompt"],
+  "learning.remember_all": ["POST", "/learnings/all"],
   "loop.create": ["POST", "/loops"],
   "loop.list": ["GET", "/loops"],
   "loop.take": ["POST", "/loops/take"],
@@ -1354,6 +1367,104 @@ export abstract class Operations {
    */
   learningVerify(input: Input<"learning.verify">, options?: CallOptions): Promise<Output<"learning.verify">> {
     return this.call("learning.verify", input, options);
+  }
+
+  /**
+   * Note that a learning was of use
+   *
+   * It counts once a day for each actor.
+   */
+  learningUseful(input: Input<"learning.useful">, options?: CallOptions): Promise<Output<"learning.useful">> {
+    return this.call("learning.useful", input, options);
+  }
+
+  /**
+   * List learnings that contradict each other, newest first
+   *
+   * Two learnings about the same thing contradict each other if one negates what the other says, or if a value differs. Keep
+   * the right one with pn learning supersede, or both with pn learning agree.
+   */
+  learningConflicts(input: Input<"learning.conflicts"> = {}, options?: CallOptions): Promise<Output<"learning.conflicts">> {
+    return this.call("learning.conflicts", input, options);
+  }
+
+  /**
+   * Note that two learnings do not contradict each other
+   */
+  learningAgree(input: Input<"learning.agree">, options?: CallOptions): Promise<Output<"learning.agree">> {
+    return this.call("learning.agree", input, options);
+  }
+
+  /**
+   * Replace a learning by another one, which is recalled instead
+   */
+  learningSupersede(input: Input<"learning.supersede">, options?: CallOptions): Promise<Output<"learning.supersede">> {
+    return this.call("learning.supersede", input, options);
+  }
+
+  /**
+   * Merge a learning into another one that says the same; it notes where both came from
+   */
+  learningMerge(input: Input<"learning.merge">, options?: CallOptions): Promise<Output<"learning.merge">> {
+    return this.call("learning.merge", input, options);
+  }
+
+  /**
+   * List learnings to look at again: their files are gone, others contradict them, nobody used or verified them for long
+   *
+   * What still holds: pn learning verify. What does not: pn learning forget.
+   */
+  learningReview(input: Input<"learning.review"> = {}, options?: CallOptions): Promise<Output<"learning.review">> {
+    return this.call("learning.review", input, options);
+  }
+
+  /**
+   * List the files that valid learnings are about
+   */
+  learningFiles(input: Input<"learning.files"> = {}, options?: CallOptions): Promise<Output<"learning.files">> {
+    return this.call("learning.files", input, options);
+  }
+
+  /**
+   * List valid learnings about files, newest first
+   */
+  learningAbout(input: Input<"learning.about"> = {}, options?: CallOptions): Promise<Output<"learning.about">> {
+    return this.call("learning.about", input, options);
+  }
+
+  /**
+   * Have learnings follow files that were renamed
+   */
+  learningMoveFiles(input: Input<"learning.move_files">, options?: CallOptions): Promise<Output<"learning.move_files">> {
+    return this.call("learning.move_files", input, options);
+  }
+
+  /**
+   * Count learnings by kind, use and state
+   */
+  learningStats(input: Input<"learning.stats"> = {}, options?: CallOptions): Promise<Output<"learning.stats">> {
+    return this.call("learning.stats", input, options);
+  }
+
+  /**
+   * Propose learnings from sessions, comments and reasons of closes; nothing is stored
+   */
+  distillPropose(input: Input<"distill.propose"> = {}, options?: CallOptions): Promise<Output<"distill.propose">> {
+    return this.call("distill.propose", input, options);
+  }
+
+  /**
+   * Write a prompt that asks a model for learnings
+   */
+  distillPrompt(input: Input<"distill.prompt"> = {}, options?: CallOptions): Promise<Output<"distill.prompt">> {
+    return this.call("distill.prompt", input, options);
+  }
+
+  /**
+   * Remember several findings: all of them, or none
+   */
+  learningRememberAll(input: Input<"learning.remember_all">, options?: CallOptions): Promise<Output<"learning.remember_all">> {
+    return this.call("learning.remember_all", input, options);
   }
 
   /**

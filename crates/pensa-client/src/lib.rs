@@ -22,6 +22,7 @@ pub mod config;
 mod follow;
 mod http;
 pub mod locate;
+pub mod memory;
 mod remotes;
 mod retry;
 mod sync;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::closed_enum::closed_enum;
 use crate::error::{Error, Result};
+use crate::fence;
 use crate::json;
 use crate::session::tokens;
-use crate::text;
 
 /// Default token budget.
 pub const DEFAULT_TOKENS: u32 = 2000;
@@ -51,7 +51,7 @@ pub struct BriefingLine {
 impl BriefingLine {
     /// A line from any text: line ends are replaced and long texts are cut.
     pub fn new(id: impl fmt::Display, given: &str) -> Self {
-        let mut line = text::printable_line(given);
+        let mut line = fence::defused_line(given);
         if let Some((end, _)) = line.char_indices().nth(LINE_CHARS) {
             line.truncate(end);
             line.push('…');

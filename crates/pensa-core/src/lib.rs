@@ -36,6 +36,7 @@ pub mod dirs;
 pub mod entity;
 pub mod error;
 pub mod event;
+pub mod fence;
 pub mod graph;
 pub mod id;
 pub mod issue;

@@ -88,13 +88,20 @@ pub fn alike(a: &str, b: &str) -> bool {
 /// Words that negate a statement.
 const NEGATIONS: [&str; 10] = ["not", "no", "never", "cannot", "dont", "don", "without", "nor", "avoid", "except"];
 
+/// The significant words of a text, stemmed.
+pub(crate) fn words(text: &str) -> std::collections::BTreeSet<String> {
+    significant(&fold(text)).map(str::to_owned).collect()
+}
+
+/// How many words of a text negate.
+pub(crate) fn negations(text: &str) -> usize {
+    let text = fold(text);
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| NEGATIONS.contains(word)).count()
+}
+
 /// Whether one text repeats the other, possibly with a few more words. Such texts are merged into one, so this is stricter
 /// than [`alike`]: the words must be in the same order, and no word, number or negation may differ.
 pub fn restates(a: &str, b: &str) -> bool {
-    let negations = |text: &str| {
-        let text = fold(text);
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| NEGATIONS.contains(word)).count()
-    };
     let (a, b, same) = (sequence(a), sequence(b), negations(a) == negations(b));
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     // At most a quarter more words.

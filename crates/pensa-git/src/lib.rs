@@ -18,6 +18,7 @@ pub mod files;
 mod history;
 mod mentions;
 mod objects;
+pub mod renames;
 
 use std::ffi::OsStr;
 use std::fs;

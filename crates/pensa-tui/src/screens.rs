@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::app::{App, AppOptions, Effect, Msg};
 use crate::keys::{KeyTable, ViewKind};
-use crate::store::{AgentsAnswer, Answer, BoardIssues, ChangeOutcome, IssuePage, StoreChange, StoreQuery, TreeAnswer};
+use crate::store::{
+    AgentsAnswer, Answer, BoardIssues, ChangeOutcome, IssuePage, MemoryScope, StoreChange, StoreQuery, TreeAnswer,
+};
 use crate::theme::Theme;
 use crate::views::ViewContext;
 use crate::watch::WatchView;
@@ -252,10 +254,20 @@ fn answer(query: &StoreQuery, texts: Texts) -> Answer {
             }
             Answer::Insights(Box::new(of(insights)), Box::new(of(plan)))
         }
-        StoreQuery::Memory { .. } => {
+        StoreQuery::Memory { scope, .. } => {
             let learning = json!({"id": "ln-1", "kind": "gotcha", "text": format!("{text}\nin two lines"), "tags": [text], "actor": text,
                 "created_at": at, "updated_at": at});
-            Answer::Memory(of(list(json!([learning]))))
+            let mut other = learning.clone();
+            other["id"] = json!("ln-2");
+            let mut reviewed = learning.clone();
+            reviewed["reasons"] = json!(["files_gone", "unused"]);
+            reviewed["gone_files"] = json!([text]);
+            let pair = json!({"kind": "value", "newer": learning, "older": other});
+            match scope {
+                MemoryScope::All => Answer::Memory(of(list(json!([learning])))),
+                MemoryScope::Review => Answer::Review(of(list(json!([reviewed])))),
+                MemoryScope::Conflicts => Answer::Contradictions(of(list(json!([pair])))),
+            }
         }
         StoreQuery::Sessions { .. } => Answer::Sessions(of(list(json!([session])))),
         StoreQuery::Entries { .. } => Answer::Entries(of(json!([
@@ -304,6 +316,20 @@ fn every_view_in_a_small_window() {
 #[test]
 fn wide_and_right_to_left_texts() {
     insta::assert_snapshot!(every_view((80, 24), Texts::Wide));
+}
+
+#[test]
+fn memory_lists_what_to_review_and_what_contradicts_and_keeps_what_is_selected() {
+    let mut desk = Desk::new((80, 24), Texts::Usual);
+    desk.show(ViewKind::Memory);
+    desk.keys("f");
+    let review = desk.screen();
+    assert!(review.contains("files gone, unused") && review.contains("to review"), "{review}");
+    desk.keys("f");
+    let pairs = desk.screen();
+    assert!(pairs.contains("ln-1") && pairs.contains("ln-2") && pairs.contains("older"), "{pairs}");
+    desk.keys("f");
+    assert!(!desk.screen().contains("ln-2"));
 }
 
 #[test]
@@ -570,8 +596,10 @@ fn a_store_answers_every_question() {
         StoreQuery::Tree(Some(id)),
         StoreQuery::Agents,
         StoreQuery::Insights,
-        StoreQuery::Memory { text: text.clone(), limit: 5 },
-        StoreQuery::Memory { text: String::new(), limit: 5 },
+        StoreQuery::Memory { text: text.clone(), scope: MemoryScope::All, limit: 5 },
+        StoreQuery::Memory { text: String::new(), scope: MemoryScope::All, limit: 5 },
+        StoreQuery::Memory { text: String::new(), scope: MemoryScope::Review, limit: 5 },
+        StoreQuery::Memory { text: String::new(), scope: MemoryScope::Conflicts, limit: 5 },
         StoreQuery::Sessions { limit: 5 },
         StoreQuery::Log { limit: 5 },
         StoreQuery::Chart { days: 30 },

@@ -1,7 +1,7 @@
 //! What the interface asks of a store, what it changes there, and what comes back. Every request is an operation of the
 //! catalog, or a few of them.
 
-use pensa_client::Client;
+use pensa_client::{Client, memory};
 use pensa_core::agent::Agent;
 use pensa_core::dep::TreeNode;
 use pensa_core::event::{Event, LogEntry, describe};
@@ -9,12 +9,14 @@ use pensa_core::id::{IssueId, IssueRef, LearningId, SessionId};
 use pensa_core::issue::{Issue, IssueDetail, Similar, Sort, SortBy, Status, Updated};
 use pensa_core::job::Job;
 use pensa_core::learning::LearningDetail;
+use pensa_core::learning::contradiction::Contradiction;
+use pensa_core::learning::upkeep::ReviewItem;
 use pensa_core::loops::Loop;
 use pensa_core::ops::issue::{
     Blocked, Close, Count, Counted, Create, History, List, Ready, Release, Reopen, Show, Update,
 };
 use pensa_core::ops::undo::{Redo, Undo};
-use pensa_core::ops::{agent, comment, dep, event, job, learning, loops, run, session, signal, triage};
+use pensa_core::ops::{agent, comment, dep, event, job, learning, loops, run, session, signal, triage, upkeep};
 use pensa_core::recall::Recalled;
 use pensa_core::run::Run;
 use pensa_core::session::{Entry, SessionSummary};
@@ -55,6 +57,17 @@ impl OutputOf {
     }
 }
 
+/// Which learnings are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MemoryScope {
+    #[default]
+    All,
+    /// Those to look at again
+    Review,
+    /// Pairs that contradict each other
+    Conflicts,
+}
+
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StoreQuery {
@@ -74,6 +87,7 @@ pub(crate) enum StoreQuery {
     Insights,
     Memory {
         text: String,
+        scope: MemoryScope,
         limit: u32,
     },
     Sessions {
@@ -114,6 +128,7 @@ impl StoreQuery {
                 | StoreQuery::Sessions { .. }
                 | StoreQuery::Chart { .. }
                 | StoreQuery::Entries { .. }
+                | StoreQuery::Memory { scope: MemoryScope::Review | MemoryScope::Conflicts, .. }
         )
     }
 }
@@ -168,6 +183,8 @@ pub(crate) enum Answer {
     Agents(Box<AgentsAnswer>),
     Insights(Box<Insights>, Box<Plan>),
     Memory(Vec<LearningDetail>),
+    Review(Vec<ReviewItem>),
+    Contradictions(Vec<Contradiction>),
     Sessions(Vec<SessionSummary>),
     Entries(Vec<Entry>),
     Log(Vec<LogEntry>),
@@ -205,7 +222,15 @@ pub(crate) fn ask(client: &Client, query: &StoreQuery) -> Result<Answer> {
             let plan = client.call(&triage::Plan { agents: None, limit: Some(5) })?;
             Answer::Insights(Box::new(client.call(&triage::Insights::default())?), Box::new(plan))
         }
-        StoreQuery::Memory { text, limit } if text.trim().is_empty() => {
+        StoreQuery::Memory { scope: MemoryScope::Review, limit, .. } => {
+            let review = upkeep::Review { limit: Some(*limit), ..upkeep::Review::default() };
+            let dir = std::env::current_dir().unwrap_or_default();
+            Answer::Review(memory::review(client, &dir, &review)?)
+        }
+        StoreQuery::Memory { scope: MemoryScope::Conflicts, limit, .. } => {
+            Answer::Contradictions(client.call(&upkeep::Conflicts { id: None, limit: Some(*limit) })?)
+        }
+        StoreQuery::Memory { text, limit, .. } if text.trim().is_empty() => {
             Answer::Memory(client.call(&learning::List { limit: Some(*limit), ..learning::List::default() })?)
         }
         StoreQuery::Memory { text, .. } => {
@@ -386,6 +411,10 @@ pub(crate) enum StoreChange {
     Redo,
     Verify(LearningId),
     Forget(LearningId),
+    Supersede {
+        old: LearningId,
+        by: LearningId,
+    },
     Signal(Box<signal::Send>),
 }
 
@@ -404,7 +433,9 @@ impl StoreChange {
             | StoreChange::Reopen { id, .. }
             | StoreChange::Comment { id, .. } => id.to_string(),
             StoreChange::AddDep(id, _) => id.to_string(),
-            StoreChange::Verify(id) | StoreChange::Forget(id) => id.to_string(),
+            StoreChange::Verify(id) | StoreChange::Forget(id) | StoreChange::Supersede { old: id, .. } => {
+                id.to_string()
+            }
         }
     }
 }
@@ -484,7 +515,13 @@ fn change_one(client: &Client, change: &StoreChange, created: &mut Option<IssueI
         StoreChange::Verify(id) => {
             format!("verified {}", client.call(&learning::Verify { id: id.into(), expires: None })?.id)
         }
-        StoreChange::Forget(id) => format!("forgot {}", client.call(&learning::Forget { id: id.into() })?.id),
+        StoreChange::Forget(id) => {
+            format!("forgot {}", client.call(&learning::Forget { id: id.into(), with_descendants: false })?.id)
+        }
+        StoreChange::Supersede { old, by } => {
+            let by = client.call(&upkeep::Supersede { id: old.into(), by: by.into() })?.id;
+            format!("{by} supersedes {old}")
+        }
         StoreChange::Signal(send) => format!("sent {}", client.call(&**send)?.signal.id),
     })
 }

@@ -169,6 +169,19 @@ ROUTES = {
     "learning.show": ("GET", "/learnings/{id}"),
     "learning.forget": ("DELETE", "/learnings/{id}"),
     "learning.verify": ("POST", "/learnings/{id}/verify"),
+    "learning.useful": ("POST", "/learnings/{id}/useful"),
+    "learning.conflicts": ("GET", "/learnings/conflicts"),
+    "learning.agree": ("POST", "/learnings/{id}/agree"),
+    "learning.supersede": ("POST", "/learnings/{id}/supersede"),
+    "learning.merge": ("POST", "/learnings/{id}/merge"),
+    "learning.review": ("POST", "/learnings/review"),
+    "learning.files": ("GET", "/learnings/files"),
+    "learning.about": ("POST", "/learnings/about"),
+    "learning.move_files": ("POST", "/learnings/files/move"),
+    "learning.stats": ("GET", "/learnings/stats"),
+    "distill.propose": ("POST", "/distill"),
+    "distill.prompt": ("POST", "/distill/prompt"),
+    "learning.remember_all": ("POST", "/learnings/all"),
     "loop.create": ("POST", "/loops"),
     "loop.list": ("GET", "/loops"),
     "loop.take": ("POST", "/loops/take"),
@@ -922,6 +935,70 @@ class Operations(ABC):
     def learning_verify(self, **fields: Unpack[types.LearningVerifyInput]) -> types.Learning:
         """Confirm that a learning is still valid, which makes it fresh"""
         return self.call("learning.verify", fields)  # type: ignore[no-any-return]
+
+    def learning_useful(self, **fields: Unpack[types.LearningUsefulInput]) -> types.Learning:
+        """Note that a learning was of use
+
+        It counts once a day for each actor.
+        """
+        return self.call("learning.useful", fields)  # type: ignore[no-any-return]
+
+    def learning_conflicts(self, **fields: Unpack[types.LearningConflictsInput]) -> list[types.Contradiction]:
+        """List learnings that contradict each other, newest first
+
+        Two learnings about the same thing contradict each other if one negates what the other says, or if a
+        value differs. Keep
+        the right one with pn learning supersede, or both with pn learning agree.
+        """
+        return self.call("learning.conflicts", fields)  # type: ignore[no-any-return]
+
+    def learning_agree(self, **fields: Unpack[types.LearningAgreeInput]) -> types.Learning:
+        """Note that two learnings do not contradict each other"""
+        return self.call("learning.agree", fields)  # type: ignore[no-any-return]
+
+    def learning_supersede(self, **fields: Unpack[types.LearningSupersedeInput]) -> types.Learning:
+        """Replace a learning by another one, which is recalled instead"""
+        return self.call("learning.supersede", fields)  # type: ignore[no-any-return]
+
+    def learning_merge(self, **fields: Unpack[types.LearningMergeInput]) -> types.Learning:
+        """Merge a learning into another one that says the same; it notes where both came from"""
+        return self.call("learning.merge", fields)  # type: ignore[no-any-return]
+
+    def learning_review(self, **fields: Unpack[types.LearningReviewInput]) -> list[types.ReviewItem]:
+        """List learnings to look at again: their files are gone, others contradict them, nobody used or verified
+        them for long
+
+        What still holds: pn learning verify. What does not: pn learning forget.
+        """
+        return self.call("learning.review", fields)  # type: ignore[no-any-return]
+
+    def learning_files(self, **fields: Unpack[types.LearningFilesInput]) -> list[str]:
+        """List the files that valid learnings are about"""
+        return self.call("learning.files", fields)  # type: ignore[no-any-return]
+
+    def learning_about(self, **fields: Unpack[types.LearningAboutInput]) -> list[types.Learning]:
+        """List valid learnings about files, newest first"""
+        return self.call("learning.about", fields)  # type: ignore[no-any-return]
+
+    def learning_move_files(self, **fields: Unpack[types.LearningMoveFilesInput]) -> list[types.Learning]:
+        """Have learnings follow files that were renamed"""
+        return self.call("learning.move_files", fields)  # type: ignore[no-any-return]
+
+    def learning_stats(self, **fields: Unpack[types.LearningStatsInput]) -> types.LearningStats:
+        """Count learnings by kind, use and state"""
+        return self.call("learning.stats", fields)  # type: ignore[no-any-return]
+
+    def distill_propose(self, **fields: Unpack[types.DistillProposeInput]) -> list[types.Proposal]:
+        """Propose learnings from sessions, comments and reasons of closes; nothing is stored"""
+        return self.call("distill.propose", fields)  # type: ignore[no-any-return]
+
+    def distill_prompt(self, **fields: Unpack[types.DistillPromptInput]) -> types.DistillPrompt:
+        """Write a prompt that asks a model for learnings"""
+        return self.call("distill.prompt", fields)  # type: ignore[no-any-return]
+
+    def learning_remember_all(self, **fields: Unpack[types.LearningRememberAllInput]) -> list[types.Remembered]:
+        """Remember several findings: all of them, or none"""
+        return self.call("learning.remember_all", fields)  # type: ignore[no-any-return]
 
     def loop_create(self, **fields: Unpack[types.LoopCreateInput]) -> types.Loop:
         """Create a loop; it can be claimed once its parent is complete"""

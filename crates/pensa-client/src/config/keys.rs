@@ -128,6 +128,22 @@ pub const GC_OLDER_THAN: SettingKey = SettingKey {
     alias: None,
 };
 
+pub const HOOK_DISTILL: SettingKey = SettingKey {
+    name: "hook.distill",
+    about: "whether what a session taught is stored at its end, with low impact and for 30 days",
+    kind: SettingKind::Flag,
+    default: Some("false"),
+    alias: None,
+};
+
+pub const HOOK_GOTCHAS: SettingKey = SettingKey {
+    name: "hook.gotchas",
+    about: "whether agents that change a file are told the gotchas about it, each once a session",
+    kind: SettingKind::Flag,
+    default: Some("true"),
+    alias: None,
+};
+
 pub const HOOK_RECALL: SettingKey = SettingKey {
     name: "hook.recall",
     about: "whether agents are told learnings that fit each prompt",
@@ -257,7 +273,7 @@ pub(super) const PRICE: SettingKey = SettingKey {
 };
 
 /// All settings by name, except those of lanes, models and custom fields, which have any number of names.
-pub const KEYS: [SettingKey; 22] = [
+pub const KEYS: [SettingKey; 24] = [
     ACTOR,
     BOARD_COLUMNS,
     CLOSE_REQUIRE_ACCEPTED,
@@ -268,6 +284,8 @@ pub const KEYS: [SettingKey; 22] = [
     GC_AFTER,
     GC_AUTO,
     GC_OLDER_THAN,
+    HOOK_DISTILL,
+    HOOK_GOTCHAS,
     HOOK_RECALL,
     IMPORT_MAX_FILE,
     PAGER,

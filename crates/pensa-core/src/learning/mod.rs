@@ -1,9 +1,14 @@
 //! The learning: a finding worth remembering, with its source and how long it is valid.
 //!
-//! [`recall`] defines how learnings are searched and ranked.
+//! [`recall`] defines how learnings are searched and ranked, [`recalled`] recognises what was recalled before,
+//! [`contradiction`] and [`upkeep`] find what needs a second look, and [`distill`] proposes new ones.
 
+pub mod contradiction;
+pub mod distill;
 pub mod recall;
+pub mod recalled;
 mod seed;
+pub mod upkeep;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +29,8 @@ pub use seed::{SeedLearning, read};
 pub const TEXT_BYTES: usize = 64 << 10;
 /// Maximum number of tags, and of files, per learning.
 pub const MAX_WORDS: usize = 100;
+/// Most sources, and most uses, that a learning keeps: the newest ones.
+pub const MAX_NOTED: usize = 100;
 
 closed_enum! {
     /// The kind of a learning.
@@ -63,6 +70,28 @@ pub struct WorkValue {
     pub description: Option<String>,
 }
 
+/// Where a duplicate that was merged into a learning came from.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MergedSource")]
+pub struct MergedSource {
+    /// When it was remembered
+    pub at: Timestamp,
+    pub actor: String,
+    pub issue_id: Option<IssueId>,
+    pub work: Option<IssueId>,
+    pub session_id: Option<SessionId>,
+    /// The learning that it was, if it had been stored
+    pub learning: Option<LearningId>,
+}
+
+/// That a learning was of use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct LearningUse {
+    pub at: Timestamp,
+    pub actor: String,
+}
+
 /// A finding with its source.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +128,21 @@ pub struct Learning {
     pub updated_at: Timestamp,
     /// When it was last confirmed as valid
     pub verified_at: Option<Timestamp>,
+    /// Where the duplicates that were merged into it came from
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<MergedSource>,
+    /// The learnings that its text cites
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<LearningId>,
+    /// Whom it helped, and when; at most once a day for each
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub useful: Vec<LearningUse>,
+    /// Former names of its files
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_files: Vec<String>,
+    /// Learnings that seem to contradict it, and do not
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agrees_with: Vec<LearningId>,
     /// Fields unknown to this version, kept so that a newer version does not lose them
     #[serde(flatten)]
     pub extra: Extra,
@@ -126,7 +170,18 @@ pub struct LearningDetail {
 }
 
 /// Names that answers use for other values next to the fields of a learning.
-const RESERVED: [&str; 6] = ["superseded_by", "score", "cut", "merged", "redactions", "status"];
+const RESERVED: [&str; 10] = [
+    "superseded_by",
+    "score",
+    "cut",
+    "merged",
+    "recalled",
+    "redactions",
+    "status",
+    "reasons",
+    "gone_files",
+    "duplicate_of",
+];
 
 impl SyncEntity for Learning {
     fn normalise(mut self) -> Result<Self> {
@@ -140,11 +195,21 @@ impl SyncEntity for Learning {
         if let Some(name) = RESERVED.into_iter().find(|name| self.extra.contains_key(*name)) {
             return Err(Error::invalid(format!("{name} is not a field of a learning")));
         }
-        for (what, words) in [("tag", &mut self.tags), ("file", &mut self.files)] {
+        for (what, words) in
+            [("tag", &mut self.tags), ("file", &mut self.files), ("former file", &mut self.former_files)]
+        {
             words.sort();
             words.dedup();
             words.iter().try_for_each(|word| text::fits_line(what, word))?;
             few(what, words)?;
+        }
+        newest(&mut self.sources);
+        newest(&mut self.useful);
+        let actors = self.sources.iter().map(|source| &source.actor).chain(self.useful.iter().map(|used| &used.actor));
+        actors.into_iter().try_for_each(|actor| text::fits_line("actor", actor))?;
+        for ids in [&mut self.derived_from, &mut self.agrees_with] {
+            ids.retain(|id| *id != self.id);
+            newest(ids);
         }
         self.revision = self.revision.max(1);
         Ok(self)
@@ -156,6 +221,84 @@ impl SyncEntity for Learning {
 }
 
 impl Learning {
+    /// A learning with only what each has.
+    pub fn new(id: LearningId, kind: Kind, text: String, actor: String, at: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            text,
+            tags: Vec::new(),
+            files: Vec::new(),
+            issue_id: None,
+            work: None,
+            session_id: None,
+            impact: Impact::default(),
+            expires_at: None,
+            supersedes: None,
+            revision: first(),
+            value: None,
+            linear_id: None,
+            actor,
+            created_at: at,
+            updated_at: at,
+            verified_at: None,
+            sources: Vec::new(),
+            derived_from: Vec::new(),
+            useful: Vec::new(),
+            former_files: Vec::new(),
+            agrees_with: Vec::new(),
+            extra: Extra::new(),
+        }
+    }
+
+    /// Where it came from, as another learning notes it after a merge.
+    pub fn source(&self) -> MergedSource {
+        MergedSource {
+            at: self.created_at,
+            actor: self.actor.clone(),
+            issue_id: self.issue_id.clone(),
+            work: self.work.clone(),
+            session_id: self.session_id.clone(),
+            learning: None,
+        }
+    }
+
+    /// When it was last of use.
+    pub fn last_used(&self) -> Option<Timestamp> {
+        self.useful.iter().map(|used| used.at).max()
+    }
+
+    /// Notes that it was of use to an actor. Returns `None` if that is noted for this day already.
+    pub fn used_by(&self, actor: &str, at: Timestamp) -> Option<Self> {
+        let is_today = |used: &LearningUse| used.actor == actor && at.as_millis() - used.at.as_millis() < DAY;
+        if self.useful.iter().any(is_today) {
+            return None;
+        }
+        let mut new = self.clone();
+        new.useful.push(LearningUse { at, actor: actor.to_owned() });
+        newest(&mut new.useful);
+        Some(new)
+    }
+
+    /// The learning after files were renamed; `None` if it is about none of them.
+    pub fn with_moved_files(&self, moves: &[FileMove]) -> Option<Self> {
+        let mut new = self.clone();
+        for FileMove { from, to } in moves {
+            let is_it = |file: &String| plain_path(file) == plain_path(from);
+            let Some(old) = new.files.iter().find(|file| is_it(file)).cloned() else { continue };
+            new.files.retain(|file| !is_it(file));
+            new.files.push(to.clone());
+            new.former_files.retain(|former| former != to);
+            new.former_files.push(old);
+        }
+        for files in [&mut new.files, &mut new.former_files] {
+            files.sort();
+            files.dedup();
+        }
+        new.former_files.truncate(MAX_WORDS);
+        (new.files != self.files).then_some(new)
+    }
+
     /// The time of the last update or verification.
     pub fn fresh_at(&self) -> Timestamp {
         self.verified_at.map_or(self.updated_at, |verified| verified.max(self.updated_at))
@@ -184,9 +327,59 @@ impl Learning {
         for (name, value) in &again.extra {
             both.extra.entry(name.clone()).or_insert_with(|| value.clone());
         }
+        both.note_sources(again);
+        for (ids, more) in [(&mut both.derived_from, &again.derived_from), (&mut both.agrees_with, &again.agrees_with)]
+        {
+            ids.extend(more.iter().filter(|id| **id != self.id).cloned());
+            newest(ids);
+        }
+        both.useful.extend(again.useful.iter().cloned());
+        newest(&mut both.useful);
+        both.former_files = union("former file", &both.former_files, &again.former_files);
         both.revision += 1;
         both
     }
+
+    /// Notes where a duplicate came from, unless that is known.
+    fn note_sources(&mut self, again: &Learning) {
+        let place = |source: &MergedSource| MergedSource { at: self.created_at, ..source.clone() };
+        let mut known: Vec<MergedSource> = self.sources.iter().map(place).collect();
+        known.push(self.source());
+        let new: Vec<MergedSource> = again.sources.iter().cloned().chain([again.source()]).collect();
+        for source in new {
+            // The same actor again, who names no place, tells nothing new.
+            let is_placed = source.issue_id.is_some() || source.work.is_some() || source.session_id.is_some();
+            let is_telling =
+                is_placed || source.learning.is_some() || known.iter().all(|one| one.actor != source.actor);
+            if is_telling && !known.contains(&place(&source)) {
+                known.push(place(&source));
+                self.sources.push(source);
+            }
+        }
+        newest(&mut self.sources);
+    }
+}
+
+/// A file that has another name now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileMove {
+    pub from: String,
+    pub to: String,
+}
+
+const DAY: i64 = 86_400_000;
+
+/// A path without what does not tell it from others.
+pub fn plain_path(path: &str) -> &str {
+    path.trim_start_matches("./")
+}
+
+/// Sorts a list, and keeps the last of it.
+fn newest<T: Ord>(list: &mut Vec<T>) {
+    list.sort();
+    list.dedup();
+    list.drain(..list.len().saturating_sub(MAX_NOTED));
 }
 
 /// The union of two lists, or the first if the union is too long.

@@ -66,6 +66,9 @@ pub struct Remembered {
     /// True if it was merged into an existing learning; else absent
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
+    /// True if the text was recalled from this learning, which is unchanged; else absent
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recalled: bool,
     /// How many secrets were replaced
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redactions: i64,
@@ -210,6 +213,10 @@ pub struct Forget {
     /// Which learning: its id, or the beginning of it
     #[arg(value_name = "LEARNING")]
     pub id: LearningRef,
+    /// Also those that were merged with it, supersede it or cite it, and so on
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_descendants: bool,
 }
 
 op!(Forget => Forgotten, "learning.forget", delete("/learnings/{id}"), Maintain);
@@ -220,4 +227,7 @@ pub struct Forgotten {
     /// Always `deleted`
     pub status: String,
     pub id: LearningId,
+    /// The learnings that were deleted with it
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub descendants: Vec<LearningId>,
 }

@@ -11,6 +11,7 @@ pub mod comment;
 pub mod conflict;
 pub mod cost;
 pub mod dep;
+pub mod distill;
 pub mod event;
 pub mod gc;
 pub mod import;
@@ -42,6 +43,7 @@ pub mod tracker;
 pub mod transcript;
 pub mod triage;
 pub mod undo;
+pub mod upkeep;
 pub mod view;
 pub mod work;
 
@@ -89,6 +91,8 @@ macro_rules! for_each_op {
             release { Ship List Changelog }
             skill { Set List Remove Import }
             learning { Remember ImportLearnings Recall List Show Verify Forget }
+            upkeep { Useful Conflicts Agree Supersede Merge Review Files About MoveFiles Stats }
+            distill { Distill Prompt RememberAll }
             loops {
                 Create ImportLoops ImportLoopFiles List Show Tree Claim Start Pause Resume Rebase Iterate Submit Approve
                 Reject Complete Fail Invalidate Archive

@@ -156,6 +156,7 @@ pub static LEARNINGS: Collection = Collection {
     birth: Some("created_at"),
     distinctive: &["text"],
     latest: &["verified_at"],
+    members: &["sources", "derived_from", "useful", "former_files", "agrees_with"],
     ..Collection::of_entity::<Learning>()
 };
 

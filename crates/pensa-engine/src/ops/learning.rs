@@ -1,11 +1,13 @@
 //! Operations on learnings.
 
-use pensa_core::id::IssueId;
+use pensa_core::id::{IssueId, LearningId};
+use pensa_core::learning::recalled::{self, DividedText, ShownLearning};
+use pensa_core::learning::upkeep;
 use pensa_core::learning::{self as rules, Learning, LearningDetail, SeedLearning};
+use pensa_core::ops::distill::RememberAll;
 use pensa_core::ops::learning::{Forget, Forgotten, ImportLearnings, List, Remember, Remembered, Show, Verify};
 use pensa_core::sync::LEARNINGS;
 use pensa_core::{Code, Error, Result, Timestamp, text};
-use serde_json::Map;
 
 use crate::context::Context;
 use crate::db::Tx;
@@ -17,24 +19,83 @@ use crate::tables::{issue_query, issues, sessions, tombstones};
 /// Most records per import.
 const MAX_RECORDS: usize = 10_000;
 
-/// Stores a new learning, or merges it into one that says the same; true if merged.
-fn merge_or_create(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<(Learning, bool)> {
+/// What became of a new learning.
+struct StoredLearning {
+    learning: Learning,
+    merged: bool,
+    recalled: bool,
+}
+
+/// Stores a new learning, or merges it into one that says the same. What was recalled is not stored again.
+fn merge_or_create(cx: &Context<'_>, tx: &Tx<'_>, new: Learning) -> Result<StoredLearning> {
+    let new = match without_recalled(tx, new)? {
+        NewLearning::Own(new) => *new,
+        NewLearning::Recalled(learning) => {
+            return Ok(StoredLearning { learning: *learning, merged: true, recalled: true });
+        }
+    };
     // A learning that supersedes another is always stored as new.
     let known = if new.supersedes.is_none() { learnings::find_same(tx, &new, cx.now)? } else { None };
     let Some(known) = known else {
         Learning::store(cx, tx, None, &new)?;
-        return Ok((new, false));
+        return Ok(StoredLearning { learning: new, merged: false, recalled: false });
     };
     let mut merged_learning = known.merged_with(&new);
     merged_learning.revision = known.revision;
     // Importing the same line of the same file again adds no confirmation.
     if merged_learning == known && new.created_at == known.created_at && new.created_at < cx.now {
-        return Ok((known, true));
+        return Ok(StoredLearning { learning: known, merged: true, recalled: false });
     }
     merged_learning.revision += 1;
     merged_learning.updated_at = issues::after(cx, known.updated_at);
     Learning::store(cx, tx, Some(&known), &merged_learning)?;
-    Ok((merged_learning, true))
+    Ok(StoredLearning { learning: merged_learning, merged: true, recalled: false })
+}
+
+/// A text that somebody wants to remember.
+enum NewLearning {
+    /// It says something of its own
+    Own(Box<Learning>),
+    /// It was recalled from this learning
+    Recalled(Box<Learning>),
+}
+
+/// Takes out of a new learning what was recalled from others, and notes which it cites.
+fn without_recalled(tx: &Tx<'_>, mut new: Learning) -> Result<NewLearning> {
+    if !new.text.contains(LearningId::PREFIX) {
+        return Ok(NewLearning::Own(Box::new(new)));
+    }
+    let DividedText { own, shown, named } = recalled::divided(&new.text);
+    let (mut own, mut cited) = (vec![own], Vec::new());
+    for ShownLearning { id, line } in shown {
+        match learnings::get(tx, &id)? {
+            // The line says more than the learning, or there is no such learning: it is somebody's own.
+            None if !line.is_empty() => own.push(line),
+            None => {}
+            Some(known) if !line.is_empty() && !recalled::says_no_more(&line, &known) => {
+                own.push(line);
+                cited.push(known);
+            }
+            Some(known) => cited.push(known),
+        }
+    }
+    for id in named {
+        cited.extend(learnings::get(tx, &id)?);
+    }
+    let own = own.join("\n").trim().to_owned();
+    cited.retain(|known| new.supersedes.as_ref() != Some(&known.id));
+    if new.supersedes.is_none()
+        && let Some(known) = cited.iter().find(|known| own.is_empty() || recalled::says_no_more(&own, known))
+    {
+        return Ok(NewLearning::Recalled(Box::new(known.clone())));
+    }
+    if !own.is_empty() {
+        new.text = own;
+    }
+    new.derived_from = cited.into_iter().map(|known| known.id).collect();
+    new.derived_from.sort();
+    new.derived_from.dedup();
+    Ok(NewLearning::Own(Box::new(new)))
 }
 
 /// The learning described by a request.
@@ -48,10 +109,8 @@ fn from_request(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Learning
         let message = format!("{} was superseded by {by} already", learning.id);
         return Err(Error::new(Code::Conflict, message).hint(format!("supersede {by} instead")));
     }
+    let (kind, text) = (op.kind.unwrap_or_default(), rules::check_text(&op.text)?);
     Ok(Learning {
-        id: learnings::new_id(cx, tx)?,
-        kind: op.kind.unwrap_or_default(),
-        text: rules::check_text(&op.text)?,
         tags: rules::check_tags(&op.tags)?,
         files: rules::check_files(&op.files)?,
         issue_id: issue(&op.issue)?,
@@ -60,22 +119,30 @@ fn from_request(op: &Remember, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Learning
         impact: op.impact.unwrap_or_default(),
         expires_at: op.expires.map(|span| cx.now.plus(span)),
         supersedes: supersedes.map(|shown| shown.learning.id),
-        revision: 1,
-        value: None,
-        linear_id: None,
-        actor: cx.actor.clone(),
-        created_at: cx.now,
-        updated_at: cx.now,
-        verified_at: None,
-        extra: Map::new(),
+        ..Learning::new(learnings::new_id(cx, tx)?, kind, text, cx.actor.clone(), cx.now)
     })
 }
 
 impl Execute for Remember {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Remembered> {
         let new = from_request(self, cx, tx)?;
-        let (learning, merged) = merge_or_create(cx, tx, new)?;
-        Ok(Remembered { learning, merged, redactions: cx.redacted() })
+        let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+        Ok(Remembered { learning, merged, recalled, redactions: cx.redacted() })
+    }
+}
+
+impl Execute for RememberAll {
+    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Remembered>> {
+        if self.learnings.len() > MAX_RECORDS {
+            let message = format!("{} learnings at once; the limit is {MAX_RECORDS}", self.learnings.len());
+            return Err(Error::new(Code::TooLarge, message).hint("send them in parts"));
+        }
+        let one = |(at, op): (usize, &Remember)| {
+            let new = from_request(op, cx, tx).map_err(|error| error.within(format!("learning {}", at + 1)))?;
+            let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+            Ok(Remembered { learning, merged, recalled, redactions: cx.redacted_in(at) })
+        };
+        self.learnings.iter().enumerate().map(one).collect()
     }
 }
 
@@ -98,25 +165,15 @@ pub(super) fn new_imported(cx: &Context<'_>, tx: &Tx<'_>, seed: SeedLearning) ->
     // With a wrong clock it would rank as the freshest forever.
     let at: Timestamp = seed.at.map_or(cx.now, |at| at.min(cx.now));
     let learning = Learning {
-        id: learnings::new_id(cx, tx)?,
-        kind: seed.kind,
-        text: rules::check_text(&seed.text)?,
         tags: rules::check_tags(&seed.tags)?,
         files: rules::check_files(&seed.files)?,
         issue_id,
         work: work.map(|issue| issue.id),
-        session_id: None,
         impact: seed.impact,
-        expires_at: None,
-        supersedes: None,
-        revision: 1,
         value,
         linear_id,
-        actor: cx.actor.clone(),
-        created_at: at,
-        updated_at: at,
-        verified_at: None,
         extra,
+        ..Learning::new(learnings::new_id(cx, tx)?, seed.kind, rules::check_text(&seed.text)?, cx.actor.clone(), at)
     };
     // Normalise it as if read from a file.
     pensa_core::sync::SyncEntity::normalise(learning)
@@ -135,8 +192,9 @@ impl Execute for ImportLearnings {
             let mut redactions = cx.redacted_in(at);
             for seed in rules::read(record.clone()).map_err(within)? {
                 let new = new_imported(cx, tx, seed).map_err(within)?;
-                let (learning, merged) = merge_or_create(cx, tx, new)?;
-                remembered.push(Remembered { learning, merged, redactions: std::mem::take(&mut redactions) });
+                let StoredLearning { learning, merged, recalled } = merge_or_create(cx, tx, new)?;
+                let redactions = std::mem::take(&mut redactions);
+                remembered.push(Remembered { learning, merged, recalled, redactions });
             }
         }
         Ok(remembered)
@@ -188,8 +246,22 @@ impl Execute for Verify {
 impl Execute for Forget {
     fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Forgotten> {
         let learning = learnings::find(tx, &self.id)?.learning;
-        tombstones::write_tombstone(cx, tx, &LEARNINGS, learning.id.as_str(), Some(learning.updated_at))?;
-        Learning::remove(cx, tx, &learning)?;
-        Ok(Forgotten { status: "deleted".into(), id: learning.id })
+        let mut descendants = Vec::new();
+        if self.with_descendants {
+            descendants = upkeep::descendants(&learnings::all(tx)?, &learning.id);
+        }
+        for id in &descendants {
+            if let Some(below) = learnings::get(tx, id)? {
+                remove(cx, tx, &below)?;
+            }
+        }
+        remove(cx, tx, &learning)?;
+        Ok(Forgotten { status: "deleted".into(), id: learning.id, descendants })
     }
+}
+
+/// Deletes a learning in every clone.
+pub(super) fn remove(cx: &Context<'_>, tx: &Tx<'_>, learning: &Learning) -> Result<()> {
+    tombstones::write_tombstone(cx, tx, &LEARNINGS, learning.id.as_str(), Some(learning.updated_at))?;
+    Learning::remove(cx, tx, learning)
 }

@@ -9,6 +9,7 @@ pub(crate) mod comment;
 mod conflict;
 mod cost;
 pub(crate) mod dep;
+mod distill;
 mod doctor;
 mod event;
 mod gc;
@@ -42,6 +43,7 @@ mod trace;
 mod transcript_issue;
 mod triage;
 pub(crate) mod undo;
+mod upkeep;
 mod view;
 mod work;
 

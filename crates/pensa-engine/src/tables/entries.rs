@@ -175,6 +175,17 @@ pub(crate) fn around(tx: &Tx<'_>, session: &SessionId, id: i64) -> Result<Vec<En
     Ok(before.into_iter().chain(after).collect())
 }
 
+/// The last entries of a session with at most `length` characters of data each, in order.
+pub(crate) fn newest(tx: &Tx<'_>, session: &SessionId, count: i64, length: i64) -> Result<Vec<Entry>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 AND LENGTH(h.data) <= ?3
+         ORDER BY h.id DESC LIMIT ?2"
+    );
+    let mut found = tx.query(&sql, params![session.as_str(), count, length], read)?;
+    found.reverse();
+    Ok(found)
+}
+
 /// The session's first entry id after `after`.
 pub(crate) fn next(tx: &Tx<'_>, session: &SessionId, after: i64) -> Result<Option<i64>> {
     let sql = "SELECT id FROM session_history WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 1";

@@ -79,6 +79,14 @@ pub(crate) fn for_each(tx: &Tx<'_>, each: impl FnMut(&Issue) -> Result<()>) -> R
     entity::for_each(tx, "ORDER BY created_at, id", params![], each)
 }
 
+/// The issues that were closed last since a time, oldest first.
+pub(crate) fn closed_since(tx: &Tx<'_>, since: Timestamp, limit: u32) -> Result<Vec<Issue>> {
+    let rest = "WHERE closed_at >= ?1 ORDER BY closed_at DESC, id DESC LIMIT ?2";
+    let mut found = query(tx, rest, params![since, i64::from(limit)])?;
+    found.reverse();
+    Ok(found)
+}
+
 pub(crate) fn get(tx: &Tx<'_>, id: &IssueId) -> Result<Option<Issue>> {
     entity::get(tx, params![id])
 }

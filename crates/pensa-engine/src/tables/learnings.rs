@@ -2,7 +2,7 @@
 //!
 //! `pensa_core::learning::recall` defines the keys and the ranking.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use pensa_core::id::{IssueId, LearningId, LearningRef};
 use pensa_core::learning::recall;
@@ -81,6 +81,27 @@ pub(crate) fn list(tx: &Tx<'_>, filter: LearningFilter) -> Result<Vec<LearningDe
     let rest = format!("WHERE {} ORDER BY created_at DESC, id DESC LIMIT ?{}", conditions.join(" AND "), values.len());
     let shown = |learning: Learning| Ok(LearningDetail { superseded_by: successor(tx, &learning.id)?, learning });
     entity::query(tx, &rest, &values)?.into_iter().map(shown).collect()
+}
+
+/// All learnings, also those that no longer hold.
+pub(crate) fn all(tx: &Tx<'_>) -> Result<Vec<Learning>> {
+    entity::query(tx, "ORDER BY id", &[])
+}
+
+/// The valid learnings that nothing superseded, newest first; at most `limit`.
+pub(crate) fn valid(tx: &Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<Learning>> {
+    newest(tx, now, u32::try_from(limit).unwrap_or(u32::MAX))
+}
+
+/// The ids of learnings that others replaced.
+pub(crate) fn superseded(tx: &Tx<'_>) -> Result<BTreeSet<LearningId>> {
+    let sql = "SELECT DISTINCT supersedes FROM learnings WHERE supersedes IS NOT NULL";
+    Ok(tx.query(sql, params![], |row| row.parse(0))?.into_iter().collect())
+}
+
+/// The learnings with any file.
+pub(crate) fn with_files(tx: &Tx<'_>) -> Result<Vec<Learning>> {
+    entity::query(tx, "WHERE files <> '[]' ORDER BY created_at DESC, id DESC", &[])
 }
 
 impl StoredEntity for Learning {

@@ -95,6 +95,15 @@ pub(crate) fn ended_before(tx: &Tx<'_>, at: Timestamp, of: Option<&AgentId>, lim
     query(tx, rest, params![at, of.map_or("", AgentId::as_str), i64::from(limit)])
 }
 
+/// The sessions with an entry since a time, by the time of their last entry, oldest first; at most `limit`, the newest.
+pub(crate) fn with_entries_since(tx: &Tx<'_>, since: Timestamp, limit: u32) -> Result<Vec<Session>> {
+    let rest = "WHERE EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = sessions.id AND h.at >= ?1)
+         ORDER BY created_at DESC, id DESC LIMIT ?2";
+    let mut found = query(tx, rest, params![since, i64::from(limit)])?;
+    found.reverse();
+    Ok(found)
+}
+
 /// Changes a session if it exists.
 pub(crate) fn update(tx: &Tx<'_>, id: &SessionId, change: impl FnOnce(&mut Session)) -> Result<()> {
     let Some(mut row) = entity::get::<SessionRow>(tx, params![id.as_str()])? else { return Ok(()) };

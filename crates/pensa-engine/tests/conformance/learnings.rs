@@ -119,7 +119,7 @@ conformance! {
         let old = world.json::<Recall>("a", json!({"q": "cache"})).expect("an answer").remove(0).into_learning().expect("a learning").learning;
         let new = remember(&world, "Resolvers cache nothing", json!({"supersedes": old.id})).learning;
         assert_eq!(words(&world, "cache"), ["Resolvers cache nothing"]);
-        world.ok(&Forget { id: (&new.id).into() });
+        world.ok(&Forget { id: (&new.id).into(), with_descendants: false });
         assert_eq!(words(&world, "cache"), ["Resolvers cache their parents"], "nothing is in its place any more");
         remember(&world, "cache of the hour", json!({"expires": "1h"}));
         assert_eq!(words(&world, "hour").len(), 1);
@@ -217,7 +217,7 @@ conformance! {
         fs::write(&file, text).expect("written");
         one.ok(&store::Import::default());
         one.advance(1);
-        one.ok(&Forget { id: (&gone.id).into() });
+        one.ok(&Forget { id: (&gone.id).into(), with_descendants: false });
         remember(&one, "kept for long", json!({"tags": ["u"]}));
         copy_files(&one, &other);
         let there = list(&other.engine);
@@ -240,7 +240,7 @@ conformance! {
         copy_files(&one, &other);
         remember(&other, "retry the upload twice", json!({"tags": ["net"]}));
         one.advance(1);
-        one.ok(&Forget { id: (&remembered.id).into() });
+        one.ok(&Forget { id: (&remembered.id).into(), with_descendants: false });
         copy_files(&one, &other);
         assert_eq!(list(&other.engine), []);
         let conflicts = other.ok(&conflict::List::default());
@@ -325,7 +325,7 @@ fn learnings_are_rebuilt_and_a_changed_row_is_detected() {
     let second = remember(&world, "the second of all", json!({"supersedes": first.id})).learning;
     remember(&world, "the second of all", json!({"files": ["f"]}));
     let gone = remember(&world, "gone again", json!({})).learning;
-    world.ok(&Forget { id: (&gone.id).into() });
+    world.ok(&Forget { id: (&gone.id).into(), with_descendants: false });
     let before = list(&world.engine);
     let store = world.store();
     for ending in ["", "-wal", "-shm"] {

@@ -19,6 +19,7 @@ mod lifecycle;
 mod log;
 mod lookup;
 mod loops;
+mod memory;
 mod peer_sessions;
 mod peers;
 mod planning;

@@ -53,6 +53,8 @@ pub(super) struct HookFormat {
     /// The names of the objects around the events
     path: &'static [&'static str],
     events: &'static [&'static str],
+    /// The event after a tool was used, and the tools that change files
+    after_edit: Option<(&'static str, &'static str)>,
     /// Each item of an event is an object with a list of hooks
     is_grouped: bool,
     command_key: &'static str,
@@ -95,18 +97,28 @@ const CLAUDE_HOOKS: HookFormat = HookFormat {
     agent: "claude",
     path: &["hooks"],
     events: &["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"],
+    after_edit: Some(("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit")),
     is_grouped: true,
     command_key: "command",
     timeout: ("timeout", HOOK_SECONDS),
     has_type: true,
     new: EMPTY,
 };
-const CODEX_HOOKS: HookFormat =
-    HookFormat { agent: "codex", events: &["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"], ..CLAUDE_HOOKS };
-const DROID_HOOKS: HookFormat = HookFormat { agent: "droid", ..CLAUDE_HOOKS };
+const CODEX_HOOKS: HookFormat = HookFormat {
+    agent: "codex",
+    events: &["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"],
+    after_edit: Some(("PostToolUse", "apply_patch|Edit|Write")),
+    ..CLAUDE_HOOKS
+};
+const DROID_HOOKS: HookFormat = HookFormat {
+    agent: "droid",
+    after_edit: Some(("PostToolUse", "Edit|Write|MultiEdit|Create|ApplyPatch")),
+    ..CLAUDE_HOOKS
+};
 const GEMINI_HOOKS: HookFormat = HookFormat {
     agent: "gemini",
     events: &["SessionStart", "BeforeAgent", "PreCompress", "SessionEnd"],
+    after_edit: Some(("AfterTool", "write_file|replace")),
     // In milliseconds.
     timeout: ("timeout", HOOK_SECONDS * 1_000),
     ..CLAUDE_HOOKS
@@ -114,6 +126,7 @@ const GEMINI_HOOKS: HookFormat = HookFormat {
 const CURSOR_HOOKS: HookFormat = HookFormat {
     agent: "cursor",
     events: &["sessionStart", "preCompact", "stop", "sessionEnd"],
+    after_edit: None,
     is_grouped: false,
     has_type: false,
     new: VERSION_1,
@@ -122,6 +135,7 @@ const CURSOR_HOOKS: HookFormat = HookFormat {
 const COPILOT_HOOKS: HookFormat = HookFormat {
     agent: "copilot",
     events: &["sessionStart", "sessionEnd"],
+    after_edit: None,
     is_grouped: false,
     command_key: "bash",
     timeout: ("timeoutSec", HOOK_SECONDS),
@@ -132,6 +146,7 @@ const ANTIGRAVITY_HOOKS: HookFormat = HookFormat {
     agent: "antigravity",
     path: &[SERVER_NAME],
     events: &["PreInvocation"],
+    after_edit: None,
     is_grouped: false,
     ..CLAUDE_HOOKS
 };
@@ -441,10 +456,11 @@ impl HookFormat {
 
     /// One item for each event.
     pub(super) fn parts(&self) -> Vec<JsonPart> {
-        self.events.iter().map(|event| self.part(event)).collect()
+        let after_edit = self.after_edit.map(|(event, tools)| self.part(event, Some(tools)));
+        self.events.iter().map(|event| self.part(event, None)).chain(after_edit).collect()
     }
 
-    fn part(&self, event: &str) -> JsonPart {
+    fn part(&self, event: &str, tools: Option<&str>) -> JsonPart {
         let mut hook = serde_json::Map::new();
         if self.has_type {
             hook.insert("type".to_owned(), json!("command"));
@@ -453,7 +469,11 @@ impl HookFormat {
         let command = format!("{OUR_COMMAND}{event} --agent {} 2>/dev/null || true", self.agent);
         hook.insert(self.command_key.to_owned(), json!(command));
         hook.insert(self.timeout.0.to_owned(), json!(self.timeout.1));
-        let value = if self.is_grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) };
+        let value = match tools {
+            Some(tools) if self.is_grouped => json!({"matcher": tools, "hooks": [hook]}),
+            None if self.is_grouped => json!({"hooks": [hook]}),
+            _ => Value::Object(hook),
+        };
         JsonPart::Item { path: [owned(self.path), vec![event.to_owned()]].concat(), value }
     }
 }

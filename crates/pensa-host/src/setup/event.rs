@@ -17,6 +17,8 @@ const SESSION_HASH: usize = 32;
 pub enum HookMoment {
     Start(SessionSource),
     Prompt,
+    /// After a tool was used
+    Tool,
     /// Before the context is compacted
     Compaction,
     Stop,
@@ -57,6 +59,8 @@ pub struct HookInput {
     pub cwd: Option<PathBuf>,
     pub transcript: Option<PathBuf>,
     pub prompt: Option<String>,
+    /// The files that the tool changed
+    pub edited: Vec<String>,
     /// The agent goes on because a stop hook asked for it
     pub is_stop_repeated: bool,
 }
@@ -94,6 +98,7 @@ impl HookInput {
             cwd: text(&["cwd"]).or_else(|| dirs.map(str::to_owned)).map(PathBuf::from).filter(|dir| dir.is_absolute()),
             transcript: text(&["transcript_path", "transcriptPath"]).map(PathBuf::from),
             prompt: text(&["prompt", "user_prompt", "userPrompt"]),
+            edited: edited_files(input),
             is_stop_repeated: input["stop_hook_active"] == true || input["stopHookActive"] == true || repeats,
         }
     }
@@ -132,6 +137,35 @@ impl HookInput {
     }
 }
 
+/// Words in the names of tools that change files.
+const EDITS: [&str; 6] = ["edit", "write", "patch", "replace", "create", "notebook"];
+/// Most files of one call of a tool.
+const MAX_EDITED: usize = 20;
+
+/// The files that a call of a tool changed.
+fn edited_files(input: &Value) -> Vec<String> {
+    let tool = ["tool_name", "toolName"].iter().find_map(|name| input[*name].as_str()).unwrap_or_default();
+    let arguments =
+        ["tool_input", "toolInput", "toolArgs"].iter().map(|name| &input[*name]).find(|given| !given.is_null());
+    let is_edit = EDITS.iter().any(|word| tool.to_lowercase().contains(word));
+    let Some(arguments) = arguments.filter(|_| is_edit) else { return Vec::new() };
+    let names = ["file_path", "filePath", "path", "notebook_path", "absolute_path"];
+    let mut files: Vec<String> =
+        names.iter().filter_map(|name| arguments[*name].as_str()).map(str::to_owned).take(1).collect();
+    // A patch names its files in lines of its own.
+    let patches = ["command", "input", "patch"].iter().filter_map(|name| match &arguments[*name] {
+        Value::Array(words) => words.last().and_then(Value::as_str),
+        given => given.as_str(),
+    });
+    for line in patches.flat_map(str::lines) {
+        let file = ["*** Update File: ", "*** Add File: "].iter().find_map(|mark| line.strip_prefix(mark));
+        files.extend(file.map(|file| file.trim().to_owned()));
+    }
+    files.retain(|file| !file.is_empty() && !file.contains(char::is_control));
+    files.truncate(MAX_EDITED);
+    files
+}
+
 fn moment(event: &str, source: Option<&str>) -> HookMoment {
     let name: String = event.chars().filter(char::is_ascii_alphanumeric).collect();
     match name.to_ascii_lowercase().as_str() {
@@ -144,6 +178,7 @@ fn moment(event: &str, source: Option<&str>) -> HookMoment {
         // Antigravity calls it before each request to the model.
         "preinvocation" => HookMoment::Start(SessionSource::New),
         "userpromptsubmit" | "userpromptsubmitted" | "beforesubmitprompt" | "beforeagent" => HookMoment::Prompt,
+        "posttooluse" | "aftertool" => HookMoment::Tool,
         "precompact" | "precompress" => HookMoment::Compaction,
         "stop" | "agentstop" => HookMoment::Stop,
         "sessionend" => HookMoment::End,
@@ -172,6 +207,8 @@ mod tests {
             ("SESSIONSTART", "compact", HookMoment::Start(SessionSource::Compact)),
             ("SessionStart", "fork", HookMoment::Start(SessionSource::New)),
             ("BeforeAgent", "", HookMoment::Prompt),
+            ("PostToolUse", "", HookMoment::Tool),
+            ("AfterTool", "", HookMoment::Tool),
             ("preCompact", "auto", HookMoment::Compaction),
             ("PreCompress", "auto", HookMoment::Compaction),
             ("stop", "", HookMoment::Stop),
@@ -217,6 +254,39 @@ mod tests {
         assert_eq!(answer("opencode", context("t")), Some(json!({"context": "t"})));
         assert_eq!(answer("zed", context("t")), None);
         assert_eq!(answer("claude", context("")), None);
+    }
+
+    #[test]
+    fn files_that_a_tool_changed_are_found_in_each_agents_form() {
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n*** Add File: b c.rs\n*** End Patch";
+        for (agent, fields, files) in [
+            (
+                "claude",
+                json!({"tool_name": "Edit", "tool_input": {"file_path": "/w/a.rs", "old_string": "x"}}),
+                vec!["/w/a.rs"],
+            ),
+            (
+                "claude",
+                json!({"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/w/a.ipynb"}}),
+                vec!["/w/a.ipynb"],
+            ),
+            ("claude", json!({"tool_name": "Read", "tool_input": {"file_path": "/w/a.rs"}}), vec![]),
+            ("gemini", json!({"tool_name": "write_file", "tool_input": {"file_path": "a.rs"}}), vec!["a.rs"]),
+            (
+                "codex",
+                json!({"tool_name": "apply_patch", "tool_input": {"command": patch}}),
+                vec!["src/a.rs", "b c.rs"],
+            ),
+            (
+                "codex",
+                json!({"tool_name": "apply_patch", "tool_input": {"command": ["apply_patch", patch]}}),
+                vec!["src/a.rs", "b c.rs"],
+            ),
+            ("claude", json!({"tool_name": "Edit", "tool_input": {"file_path": "a\nb"}}), vec![]),
+            ("claude", json!({"tool_name": ["Edit"], "tool_input": 7}), vec![]),
+        ] {
+            assert_eq!(input(agent, "PostToolUse", fields.clone()).edited, files, "{fields}");
+        }
     }
 
     #[test]

@@ -73,6 +73,12 @@ impl App {
                     self.change(vec![StoreChange::Verify(id)]);
                 }
             }
+            UserCommand::Supersede => match self.view().kept() {
+                Some(change) => drop(self.change(vec![change])),
+                None => {
+                    self.complain(&Error::invalid("select the learning of two in conflict that holds; f lists them"))
+                }
+            },
             UserCommand::Forget => {
                 if let Some(RowSubject::Learning(_)) = self.subject() {
                     self.overlay = Some(Overlay::Prompt(Prompt::new(PromptPurpose::Forget, Vec::new(), "")));

@@ -92,6 +92,11 @@ pub(crate) trait TuiView: Debug {
         moved_by_status(row, on)
     }
 
+    /// What keeping what is selected, in place of what contradicts it, changes.
+    fn kept(&self) -> Option<StoreChange> {
+        None
+    }
+
     /// Selects what is drawn at a place.
     fn click(&mut self, area: Rect, _x: u16, y: u16) -> bool {
         self.list_mut().is_some_and(|list| y >= area.y && list.click(y - area.y))

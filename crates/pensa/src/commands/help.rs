@@ -63,11 +63,12 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "workspace",
             "harness",
             "runtime",
+            "trace",
         ],
     ),
     (
         "Memory",
-        &["remember", "recall", "learning", "kv", "record", "skill", "trace", "cost", "ship", "shipped", "changelog"],
+        &["remember", "recall", "learning", "distill", "kv", "record", "skill", "cost", "ship", "shipped", "changelog"],
     ),
     ("Sharing", &["export", "import", "sync", "conflicts", "hooks", "import-from", "remote", "trust"]),
     ("Team server", &["serve", "daemon", "project", "token", "audit"]),
@@ -91,7 +92,7 @@ pub(super) fn rank(name: &str) -> usize {
 
 /// The guides, in reading order.
 const TOPICS: &[(&str, &str)] = topics! {
-    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "terminal-ui" "web" "many-agents" "memory" "conversations" "share-through-git"
+    "get-started" "get-started-agents" "plan-and-track" "organise" "edit-issues" "choose-what-next" "terminal-ui" "web" "many-agents" "memory" "keep-memory-clean" "conversations" "share-through-git"
     "share-through-a-server" "recover" "import-from-other-tools" "operate-the-server" "operate-postgresql" "programs"
     "reference-configuration" "reference-files" "reference-errors" "reference-events" "reference-json" "glossary"
 };

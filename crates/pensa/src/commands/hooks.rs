@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{process, thread};
 
 use clap::{Args, Subcommand};
+use pensa_client::memory;
 use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::{Code, Error, Result, text};
 use pensa_engine::{SYSTEM, StoreDir};
@@ -172,6 +173,8 @@ fn export(options: &GlobalOptions, top: &Path) -> Result<()> {
     let events = transfer::with_events(options, None)?;
     // A server knows nothing of this commit, so we stage the files ourselves.
     let op = Export { worktree: transfer::worktree(options)?, events, no_stage: by_server, ..Export::default() };
+    // A commit must not fail because git cannot tell its renames.
+    let _ = follow_renames(options, top);
     match connect::client(options)?.call(&op) {
         Ok(transfer) => print_notes(&transfer),
         Err(e) if by_server && e.code == Code::Unsupported => {
@@ -185,6 +188,13 @@ fn export(options: &GlobalOptions, top: &Path) -> Result<()> {
         pensa_git::stage(top, &pensa_git::jsonl_files(&dir))?;
     }
     Ok(())
+}
+
+/// Has learnings follow the files that the commit renames, so that it contains the new paths too.
+fn follow_renames(options: &GlobalOptions, top: &Path) -> Result<usize> {
+    // As with imports, it is not the user's change.
+    let options = &GlobalOptions { actor: Some(SYSTEM.to_owned()), config: OnceCell::new(), ..options.clone() };
+    memory::follow_staged_renames(&connect::client(options)?, top)
 }
 
 /// Imports; unchanged files cost almost nothing.

@@ -314,7 +314,7 @@ fn import_op(
 }
 
 /// The id of the agent of a conversation: the same at each import.
-fn agent_id(tool: TranscriptTool, thread: &str) -> AgentId {
+pub(super) fn agent_id(tool: TranscriptTool, thread: &str) -> AgentId {
     AgentId::from_hash(hash64(format!("{tool}:{thread}").as_bytes()))
 }
 

@@ -1,7 +1,15 @@
 //! `pn remember`, whose standard input may be text or JSON records of other tools, and `pn learning`.
 
-use pensa_core::learning::{Learning, LearningDetail};
-use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Remember, Remembered};
+use std::collections::BTreeMap;
+
+use clap::{Args, Subcommand};
+use pensa_client::memory;
+use pensa_core::id::{LearningId, LearningRef};
+use pensa_core::learning::contradiction::Contradiction;
+use pensa_core::learning::upkeep::{LearningStats, ReviewItem, ReviewReason};
+use pensa_core::learning::{FileMove, Learning, LearningDetail, MergedSource};
+use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Recall, Remember, Remembered};
+use pensa_core::ops::upkeep;
 use pensa_core::recall::{Explanation, Recalled};
 use pensa_core::session::Object;
 use pensa_core::{Error, Op, Result};
@@ -11,14 +19,86 @@ use super::{run_op, stdin};
 use crate::cli::GlobalOptions;
 use crate::connect;
 use crate::output::Output;
-use crate::render::{ListItem, Render, Screen, field, list_item, when};
+use crate::render::{ListItem, Render, Screen, counted, field, list_item, when};
 
-op_subcommands!(LearningCommand {
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum LearningCommand {
     List(learning::List),
     Show(learning::Show),
     Verify(learning::Verify),
+    Review(ReviewArgs),
+    Conflicts(upkeep::Conflicts),
+    Supersede(upkeep::Supersede),
+    Agree(upkeep::Agree),
+    Merge(upkeep::Merge),
+    Stats(upkeep::Stats),
     Forget(learning::Forget),
-});
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    #[command(flatten)]
+    op: upkeep::Review,
+    /// Have learnings follow their files to the names that git knows
+    #[arg(long)]
+    follow_renames: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecallArgs {
+    #[command(flatten)]
+    op: Recall,
+    /// Note that this learning was of use, instead of a search; may be given again
+    #[arg(long, value_name = "LEARNING", conflicts_with_all = ["q", "within", "since", "by", "tags", "files", "max_tokens", "limit", "explain"])]
+    useful: Vec<LearningRef>,
+}
+
+pub(super) fn run(options: &GlobalOptions, output: Output, command: LearningCommand) -> Result<()> {
+    match command {
+        LearningCommand::List(op) => run_op(options, output, &op),
+        LearningCommand::Show(op) => run_op(options, output, &op),
+        LearningCommand::Verify(op) => run_op(options, output, &op),
+        LearningCommand::Review(args) => review(options, output, &args),
+        LearningCommand::Conflicts(op) => run_op(options, output, &op),
+        LearningCommand::Supersede(op) => run_op(options, output, &op),
+        LearningCommand::Agree(op) => run_op(options, output, &op),
+        LearningCommand::Merge(op) => run_op(options, output, &op),
+        LearningCommand::Stats(op) => run_op(options, output, &op),
+        LearningCommand::Forget(op) => run_op(options, output, &op),
+    }
+}
+
+/// Searches; of what is found, only `--useful` writes anything.
+pub(super) fn recall(options: &GlobalOptions, output: Output, args: RecallArgs) -> Result<()> {
+    let RecallArgs { mut op, useful } = args;
+    if !useful.is_empty() {
+        let client = connect::client(options)?;
+        let note = |id: LearningRef| client.call(&upkeep::Useful { id });
+        let noted: Vec<Learning> = useful.into_iter().map(note).collect::<Result<_>>()?;
+        return output.answer(&noted);
+    }
+    if !op.files.is_empty() {
+        op.files = memory::with_former_names(&connect::client(options)?, &connect::cwd()?, &op.files)?;
+    }
+    run_op(options, output, &op)
+}
+
+fn review(options: &GlobalOptions, output: Output, args: &ReviewArgs) -> Result<()> {
+    let (client, dir) = (connect::client(options)?, connect::cwd()?);
+    let moves = memory::renames_of_gone_files(&client, &dir)?;
+    if args.follow_renames && !moves.is_empty() {
+        let moved = client.call(&upkeep::MoveFiles { moves: moves.clone() })?;
+        output.note(&format!("note: {} renamed files", counted(moved.len(), "learning follows", "learnings follow")));
+    }
+    output.answer(&memory::review(&client, &dir, &args.op)?)?;
+    if !args.follow_renames {
+        for FileMove { from, to } in &moves {
+            output.note(&format!("note: {from} is {to} now; --follow-renames has learnings follow"));
+        }
+    }
+    Ok(())
+}
 
 pub(super) fn remember(options: &GlobalOptions, output: Output, mut op: Remember) -> Result<()> {
     if op.text == "-" {
@@ -31,7 +111,9 @@ pub(super) fn remember(options: &GlobalOptions, output: Output, mut op: Remember
     }
     let remembered = connect::client(options)?.call(&op)?;
     output.answer(&remembered)?;
-    if remembered.merged {
+    if remembered.recalled {
+        output.note(&format!("note: it was recalled from {}, and is not stored again", remembered.learning.id));
+    } else if remembered.merged {
         output.note(&format!("note: it was known, and is now in revision {}", remembered.learning.revision));
     }
     if remembered.redactions > 0 {
@@ -129,6 +211,21 @@ fn marked(snippet: &str, screen: &mut Screen) {
     }
 }
 
+/// Where a learning is from, in one line.
+fn origin(learning: &Learning) -> String {
+    let mut line = format!("  from {} at {}", learning.actor, when(learning.created_at));
+    let about = [
+        ("issue", learning.issue_id.as_ref().map(ToString::to_string)),
+        ("work", learning.work.as_ref().map(ToString::to_string)),
+        ("session", learning.session_id.as_ref().map(ToString::to_string)),
+        ("in", (!learning.files.is_empty()).then(|| learning.files.join(" "))),
+    ];
+    for (name, value) in about {
+        line.push_str(&value.map(|value| format!(", {name} {value}")).unwrap_or_default());
+    }
+    line
+}
+
 /// Where a match is from, in one line.
 fn recalled_from(hit: &Recalled) -> String {
     let from = if hit.actor.is_empty() { String::new() } else { format!("from {} ", hit.actor) };
@@ -195,9 +292,16 @@ impl Render for LearningDetail {
         field(screen, "recorded at", Some(when(learning.created_at)));
         field(screen, "revision", Some(learning.revision.to_string()));
         field(screen, "verified", learning.verified_at.map(when));
+        field(screen, "useful", uses(learning));
         field(screen, "expires", learning.expires_at.map(when));
         field(screen, "supersedes", learning.supersedes.as_ref().map(ToString::to_string));
         field(screen, "superseded by", self.superseded_by.as_ref().map(ToString::to_string));
+        field(screen, "cites", ids_of(&learning.derived_from));
+        field(screen, "agrees with", ids_of(&learning.agrees_with));
+        field(screen, "once called", (!learning.former_files.is_empty()).then(|| learning.former_files.join(" ")));
+        for source in &learning.sources {
+            field(screen, "merged from", Some(merged_from(source)));
+        }
     }
 
     fn ids(&self) -> Vec<String> {
@@ -205,13 +309,114 @@ impl Render for LearningDetail {
     }
 }
 
+fn ids_of(ids: &[LearningId]) -> Option<String> {
+    (!ids.is_empty()).then(|| ids.iter().map(LearningId::as_str).collect::<Vec<_>>().join(" "))
+}
+
+fn uses(learning: &Learning) -> Option<String> {
+    let last = learning.last_used()?;
+    Some(format!("{}, last {}", counted(learning.useful.len(), "time", "times"), when(last)))
+}
+
+/// Where a duplicate came from, in one line.
+fn merged_from(source: &MergedSource) -> String {
+    let mut line = format!("{} at {}", source.actor, when(source.at));
+    let about = [
+        ("issue", source.issue_id.as_ref().map(ToString::to_string)),
+        ("work", source.work.as_ref().map(ToString::to_string)),
+        ("session", source.session_id.as_ref().map(ToString::to_string)),
+        ("as", source.learning.as_ref().map(ToString::to_string)),
+    ];
+    for (name, id) in about {
+        line.push_str(&id.map(|id| format!(", {name} {id}")).unwrap_or_default());
+    }
+    line
+}
+
 impl Render for Forgotten {
     fn render(&self, screen: &mut Screen) {
-        screen.plain("forgot ").id(&self.id).end();
+        for id in self.descendants.iter().chain([&self.id]) {
+            screen.plain("forgot ").id(id).end();
+        }
     }
 
     fn ids(&self) -> Vec<String> {
-        vec![self.id.to_string()]
+        self.descendants.iter().chain([&self.id]).map(ToString::to_string).collect()
+    }
+}
+
+list_item!(Learning, "learning", "learnings");
+
+impl ListItem for Contradiction {
+    const NOUN: [&str; 2] = ["contradiction", "contradictions"];
+
+    fn render_item(&self, screen: &mut Screen) {
+        for (name, learning) in [("newer", &self.newer), ("older", &self.older)] {
+            screen.plain(&format!("{name} "));
+            line(learning, screen);
+            screen.end();
+            screen.faint(&origin(learning)).end();
+        }
+    }
+
+    fn item_ids(&self) -> Vec<String> {
+        vec![format!("{} {}", self.newer.id, self.older.id)]
+    }
+}
+
+impl ListItem for ReviewItem {
+    const NOUN: [&str; 2] = ["learning to review", "learnings to review"];
+
+    fn render_item(&self, screen: &mut Screen) {
+        line(&self.learning, screen);
+        screen.end();
+        let reason = |reason: &ReviewReason| match reason {
+            ReviewReason::FilesGone => format!("gone: {}", self.gone_files.join(" ")),
+            ReviewReason::Contradicted => format!("contradicted, see pn learning conflicts {}", self.learning.id),
+            ReviewReason::Duplicate => {
+                let of = self.duplicate_of.as_ref().map(ToString::to_string).unwrap_or_default();
+                format!("says the same as {of}")
+            }
+            ReviewReason::Unused => format!("not used since {}", when(self.learning.fresh_at())),
+            ReviewReason::Unverified => "never verified".to_owned(),
+        };
+        let reasons: Vec<String> = self.reasons.iter().map(reason).collect();
+        screen.faint(&format!("  {}", reasons.join("; "))).end();
+    }
+
+    fn item_ids(&self) -> Vec<String> {
+        vec![self.learning.id.to_string()]
+    }
+}
+
+impl Render for LearningStats {
+    fn render(&self, screen: &mut Screen) {
+        let by = |counts: &BTreeMap<String, usize>| {
+            counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+        };
+        let Self { total, valid, expired, superseded, .. } = self;
+        screen.plain(&counted(*total, "learning", "learnings"));
+        screen.plain(&format!(": {valid} valid, {expired} expired, {superseded} superseded")).end();
+        field(screen, "kinds", Some(by(&self.kinds)).filter(|kinds| !kinds.is_empty()));
+        field(screen, "impact", Some(by(&self.impacts)).filter(|impacts| !impacts.is_empty()));
+        for (name, count) in [
+            ("verified", self.verified),
+            ("useful", self.useful),
+            ("merged", self.merged),
+            ("derived", self.derived),
+            ("about files", self.about_files),
+            ("conflicts", self.contradictions),
+            ("to review", self.to_review),
+        ] {
+            field(screen, name, Some(count.to_string()));
+        }
+        for one in &self.most_useful {
+            screen.id(&one.id).plain(&format!(" {} ", counted(one.uses, "use", "uses"))).text(&one.text).end();
+        }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.most_useful.iter().map(|one| one.id.to_string()).collect()
     }
 }
 

@@ -36,6 +36,7 @@ mod create_file;
 mod daemon;
 mod demo;
 mod dep;
+mod distill;
 mod doctor;
 mod draw;
 mod edit;
@@ -215,8 +216,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Skill(work::SkillCommand),
     Remember(ops::learning::Remember),
-    Recall(ops::learning::Recall),
-    /// List, verify and forget learnings
+    Recall(learning::RecallArgs),
+    Distill(distill::DistillArgs),
+    /// List, verify, review and forget learnings
     #[command(subcommand)]
     Learning(learning::LearningCommand),
     /// Manage loops: plans, specs, phases and code, worked on in checked iterations
@@ -346,8 +348,9 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Changelog(op) => run_op(options, *output, &op),
         Command::Skill(command) => work::skill(options, *output, command),
         Command::Remember(op) => learning::remember(options, *output, op),
-        Command::Recall(op) => run_op(options, *output, &op),
-        Command::Learning(command) => command.run(options, *output),
+        Command::Recall(args) => learning::recall(options, *output, args),
+        Command::Distill(args) => distill::run(options, *output, args),
+        Command::Learning(command) => learning::run(options, *output, command),
         Command::Loop(command) => loops::run(options, *output, command),
         Command::Signal(command) => signal::run(options, *output, command),
         Command::Lock(command) => lock::run(options, *output, command),

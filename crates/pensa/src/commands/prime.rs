@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use pensa_client::Client;
+use pensa_client::{Client, memory};
 use pensa_core::Result;
 use pensa_core::learning::recall::Hit;
 use pensa_core::ops::briefing::Brief;
@@ -64,7 +64,9 @@ pub(super) fn work_only(client: &Client) -> Result<Prime> {
 
 /// Learnings about the files that are changed in the work tree.
 fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
-    let Some(recall) = recall_about(pensa_git::changed_files(dir, MAX_FILES)) else { return Ok(Vec::new()) };
+    let files = pensa_git::changed_files(dir, MAX_FILES);
+    let files = if files.is_empty() { files } else { memory::with_former_names(client, dir, &files)? };
+    let Some(recall) = recall_about(files) else { return Ok(Vec::new()) };
     Ok(client.call(&recall)?.into_iter().filter_map(Recalled::into_learning).collect())
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use pensa_client::config::EXPORT_EVENTS;
-use pensa_client::locate;
+use pensa_client::{locate, memory};
 use pensa_core::ops::store::{Export, Import, Transfer};
 use pensa_core::sync::{Collection, Conflict, EVENTS_FILE, MergedFile, merge_files, merge_history};
 use pensa_core::{Code, Error, Result};
@@ -73,8 +73,17 @@ pub(super) fn export(options: &GlobalOptions, output: Output, args: ExportArgs) 
     }
     op.worktree = worktree(options)?;
     op.events = with_events(options, op.events)?;
-    let transfer = with_progress(output, || connect::client(options)?.call(&op))?;
+    let (moved, transfer) = with_progress(output, || {
+        let client = connect::client(options)?;
+        // A commit must not fail because git cannot tell its renames.
+        let follow = || memory::follow_staged_renames(&client, &connect::cwd()?);
+        let moved = if op.check { 0 } else { follow().unwrap_or_default() };
+        Ok((moved, client.call(&op)?))
+    })?;
     output.answer(&transfer)?;
+    if moved > 0 {
+        output.note(&format!("note: {} renamed files", counted(moved, "learning follows", "learnings follow")));
+    }
     print_notes(output, &transfer.notes, transfer.conflicts);
     if transfer.drifted.is_empty() {
         return Ok(());

@@ -87,7 +87,7 @@ fn the_strongest_layer_wins_and_its_origin_is_shown() {
     let all = pn.pn(["config", "list", "--all", "-q"]).ok();
     assert_eq!(
         all,
-        "actor\nboard.columns\nclose.require_accepted\ncreate.type\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nhook.recall\nimport.max-file\nlanes.heavy.slots\n\
+        "actor\nboard.columns\nclose.require_accepted\ncreate.type\ndisk.max-part\ndisk.min-free\nexport.events\ngc.after\ngc.auto\ngc.older-than\nhook.distill\nhook.gotchas\nhook.recall\nimport.max-file\nlanes.heavy.slots\n\
          lanes.heavy.timeout\nlanes.net.slots\nlanes.net.timeout\nlanes.no-net.slots\nlanes.no-net.timeout\npager\nredact.allow\nremote-server\nrun.harness\nrun.runtime\nsnapshot.provider\nsync.remote\nsync.sessions\ntui.keys\ntui.theme\n"
     );
 }

@@ -207,6 +207,7 @@ guides! {
     web: "docs/web.md",
     many_agents: "docs/many-agents.md",
     memory: "docs/memory.md",
+    keep_memory_clean: "docs/keep-memory-clean.md",
     conversations: "docs/conversations.md",
     share_through_git: "docs/share-through-git.md",
     share_through_a_server: "docs/share-through-a-server.md",

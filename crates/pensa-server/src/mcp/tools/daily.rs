@@ -177,6 +177,10 @@ pub(super) async fn remember<C: StoreCalls>(calls: &C, args: RememberInput) -> R
         no_redact: false,
     };
     let done = calls.call(op).await?;
+    if done.recalled {
+        let text = format!("{} says that already; nothing was stored\n", done.learning.id);
+        return Ok(ToolOutput::about(&done.learning.id, text));
+    }
     let known =
         if done.merged { format!(", known before: revision {}", done.learning.revision) } else { String::new() };
     let secrets = if done.redactions > 0 { format!(", {} secrets replaced", done.redactions) } else { String::new() };
