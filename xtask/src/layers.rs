@@ -9,6 +9,7 @@ use crate::tidy::SourceFile;
 const CRATES: &[(&str, &[&str])] = &[
     ("pensa-core", &[]),
     ("pensa-redact", &[]),
+    ("pensa-embed", &["pensa-core"]),
     ("pensa-git", &["pensa-core"]),
     ("pensa-snapshot", &["pensa-core"]),
     ("pensa-interop", &["pensa-core"]),

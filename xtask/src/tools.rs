@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{clients, mcp, networkx, postgres, prek};
+use pensa_testkit::{clients, mcp, models, networkx, postgres, prek};
 
 use crate::Result;
 
@@ -49,6 +49,7 @@ pub(crate) fn install_missing() -> Result {
     prek::install().map_err(|e| format!("cannot fetch prek: {e}"))?;
     networkx::install().map_err(|e| format!("cannot fetch networkx: {e}"))?;
     mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}"))?;
+    models::install().map_err(|e| format!("cannot fetch a sentence-embedding model: {e}"))?;
     clients::install().map_err(|e| format!("cannot fetch what the tests of the clients use: {e}").into())
 }
 
