@@ -22,7 +22,7 @@ pub struct Model {
 #[derive(Debug)]
 enum ModelKind {
     Bert(Box<Bert>),
-    Static(StaticTable),
+    Static(Box<StaticTable>),
 }
 
 impl Model {
@@ -48,7 +48,7 @@ impl Model {
     fn read(files: ModelFiles, in_memory: bool) -> Result<Self> {
         let (file, directory) = (TensorFile::open(&files.directory)?, &files.directory);
         let kind = if StaticTable::is_in(&file) {
-            ModelKind::Static(StaticTable::load(directory, file, in_memory)?)
+            ModelKind::Static(Box::new(StaticTable::load(directory, file, in_memory)?))
         } else {
             ModelKind::Bert(Box::new(Bert::load(directory, file, in_memory)?))
         };
