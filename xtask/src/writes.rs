@@ -29,6 +29,8 @@ const TABLES: &[(&str, Holds, &[&str])] = &[
     ("merge_bases", Bookkeeping, &["tables/peers.rs", "tables/purge.rs"]),
     ("title_keys", Projection, &["tables/titles.rs"]),
     ("learning_keys", Projection, &["tables/learnings.rs"]),
+    ("recall_dirty", Projection, &["replay.rs", "tables/recall.rs"]),
+    ("recall_parts", Projection, &["tables/recall.rs"]),
     ("record_keys", Projection, &["tables/records/mod.rs", "tables/records/write.rs"]),
     // Which fields of records have keys follows from what was declared.
     ("record_indexes", Projection, &["tables/records/mod.rs"]),

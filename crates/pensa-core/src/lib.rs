@@ -49,6 +49,7 @@ pub mod op;
 pub mod ops;
 pub mod prime;
 pub mod project;
+pub mod recall;
 pub mod record;
 pub mod release;
 pub mod repo;

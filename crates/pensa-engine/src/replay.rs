@@ -12,7 +12,7 @@ use crate::db::{Db, Param, Tx, params};
 use crate::entity::{self, Change};
 use crate::journal::{self, JournalLine};
 use crate::store::StoreDir;
-use crate::tables::{agents, answers, deps, entries, issues, purge, records};
+use crate::tables::{agents, answers, deps, entries, issues, purge, recall, records};
 
 /// Begins a write transaction on a database that has everything its journal has.
 pub(crate) fn begin_write(db: &Db) -> Result<Tx<'_>> {
@@ -115,7 +115,11 @@ impl<'t, 'c> Replay<'t, 'c> {
 
     /// Repairs what depends on more than one item: removes dangling references, and recomputes derived data.
     pub(crate) fn rebuild_derived(&self) -> Result<()> {
+        let lost = "session_id NOT IN (SELECT id FROM sessions WHERE agent_id IN (SELECT id FROM agents))";
+        recall::touch_entries(self.tx, lost, params![])?;
         for sql in [
+            "INSERT INTO recall_dirty (kind, id) SELECT 'comment', id FROM comments
+             WHERE issue_id NOT IN (SELECT id FROM issues) ON CONFLICT DO NOTHING",
             "DELETE FROM deps WHERE issue_id NOT IN (SELECT id FROM issues)
                 OR depends_on_id NOT IN (SELECT id FROM issues)",
             "DELETE FROM comments WHERE issue_id NOT IN (SELECT id FROM issues)",

@@ -244,6 +244,41 @@ pub fn changes(dir: &Path, commit: &str, file: &str, limit: usize) -> Vec<FileCh
     text.unwrap_or_default().lines().filter_map(changed).collect()
 }
 
+/// A commit with its message.
+#[derive(Debug)]
+pub struct CommitMessage {
+    pub id: String,
+    pub seconds: i64,
+    pub author: String,
+    pub message: String,
+}
+
+/// The newest commits of the repository that contains `dir`, newest first. Error outside a repository.
+pub fn commits(dir: &Path, limit: usize) -> Result<Vec<CommitMessage>> {
+    let repo = Repo::around(dir).ok_or_else(|| no_repo(dir))?;
+    let limit = format!("--max-count={limit}");
+    // A repository without a commit has none to tell.
+    let output = run(repo.git().args([
+        "log",
+        &limit,
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        "--format=%H%n%at%n%an%n%B%x00",
+    ]))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let commit = |text: &str| {
+        let mut parts = text.trim_start_matches('\n').splitn(4, '\n');
+        let (id, seconds, author, message) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        Some(CommitMessage {
+            id: id.to_owned(),
+            seconds: seconds.parse().ok()?,
+            author: author.to_owned(),
+            message: message.trim().to_owned(),
+        })
+    };
+    Ok(text.split('\0').filter_map(commit).collect())
+}
+
 /// The blob id of a content, hashed with the algorithm of the id `like`. CRLF counts as LF, as git stores it.
 pub fn blob_id(bytes: &[u8], like: &str) -> String {
     let has_crlf = bytes.contains(&b'\r') && bytes.windows(2).any(|two| two == b"\r\n");

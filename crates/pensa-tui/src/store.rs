@@ -15,6 +15,7 @@ use pensa_core::ops::issue::{
 };
 use pensa_core::ops::undo::{Redo, Undo};
 use pensa_core::ops::{agent, comment, dep, event, job, learning, loops, run, session, signal, triage};
+use pensa_core::recall::Recalled;
 use pensa_core::run::Run;
 use pensa_core::session::{Entry, SessionSummary};
 use pensa_core::signal::Signal;
@@ -211,10 +212,13 @@ pub(crate) fn ask(client: &Client, query: &StoreQuery) -> Result<Answer> {
             let hits = client.call(&learning::Recall {
                 q: Some(text.clone()),
                 limit: Some(50),
-                ..learning::Recall::default()
+                ..learning::Recall::learnings()
             })?;
             Answer::Memory(
-                hits.into_iter().map(|hit| LearningDetail { learning: hit.learning, superseded_by: None }).collect(),
+                hits.into_iter()
+                    .filter_map(Recalled::into_learning)
+                    .map(|hit| LearningDetail { learning: hit.learning, superseded_by: None })
+                    .collect(),
             )
         }
         StoreQuery::Sessions { limit } => Answer::Sessions(sessions(client, *limit)?),

@@ -5,12 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
+use crate::error::Result;
 use crate::id::{IssueRef, LearningId, LearningRef, SessionRef};
-use crate::learning::recall::Hit;
 use crate::learning::{Impact, Kind, Learning, LearningDetail};
 use crate::op::op;
+use crate::recall::{Recalled, TextKind};
 use crate::session::Object;
-use crate::time::Span;
+use crate::time::{Since, Span};
 
 /// Remember a finding with its source; near-duplicates are merged
 #[skip_serializing_none]
@@ -87,7 +88,7 @@ pub struct ImportLearnings {
 
 op!(ImportLearnings => Vec<Remembered>, "learning.take", post("/learnings/take").creates(), Write);
 
-/// Search learnings by words, tags and files, best first
+/// Search everything that was written, best match first
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recall {
@@ -95,11 +96,24 @@ pub struct Recall {
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none", alias = "query")]
     pub q: Option<String>,
-    /// Prefer learnings with this tag; may be given again
+    /// What to search: learnings, issues, comments, sessions, releases and commits, with commas
+    /// [default: learnings,issues,comments]
+    #[arg(long = "in", value_name = "KINDS")]
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// Only what was written since then, such as 7d or 2026-02-01
+    #[arg(long, value_name = "WHEN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
+    /// Only what this actor or agent wrote
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Only what has this tag or label; may be given again, then it must have all
     #[arg(long = "tag", value_name = "WORD")]
     #[serde(skip_serializing_if = "Vec::is_empty", alias = "tag")]
     pub tags: Vec<String>,
-    /// Prefer learnings about this file; may be given again
+    /// Only what is about this file; may be given again, then one of them is enough
     #[arg(long = "file", value_name = "PATH")]
     #[serde(skip_serializing_if = "Vec::is_empty", alias = "file")]
     pub files: Vec<String>,
@@ -111,9 +125,31 @@ pub struct Recall {
     #[arg(short = 'n', long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", alias = "n")]
     pub limit: Option<u32>,
+    /// Show what made each score
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
 }
 
-op!(Recall => Vec<Hit>, "learning.recall", get("/learnings/recall"), Read);
+op!(Recall => Vec<Recalled>, "learning.recall", get("/learnings/recall"), Read);
+
+impl Recall {
+    /// A search of learnings only.
+    pub fn learnings() -> Self {
+        Self { within: Some(TextKind::Learning.to_string()), ..Self::default() }
+    }
+
+    /// What is searched.
+    pub fn kinds(&self) -> Result<Vec<TextKind>> {
+        let Some(within) = &self.within else {
+            return Ok(vec![TextKind::Learning, TextKind::Issue, TextKind::Comment]);
+        };
+        let mut kinds = within.split(',').map(|kind| kind.trim().parse()).collect::<Result<Vec<TextKind>>>()?;
+        kinds.sort_unstable();
+        kinds.dedup();
+        Ok(kinds)
+    }
+}
 
 /// List valid learnings, newest first
 #[skip_serializing_none]

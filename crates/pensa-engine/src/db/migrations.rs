@@ -32,7 +32,8 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 1] = [migration!("0001_initial", oldest: FIRST)];
+const MIGRATIONS: [Migration; 2] =
+    [migration!("0001_initial", oldest: FIRST), migration!("0002_recall", oldest: FIRST + 1)];
 
 /// The first released schema version. Lower ones were never released.
 pub(crate) const FIRST: i64 = 20;

@@ -321,7 +321,8 @@ pub(super) struct Columns<'a>(pub(super) Vec<(&'static str, Param<'a>)>);
 impl Serialize for Columns<'_> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.0.iter().filter_map(|(name, value)| match value {
-            Param::Null => None,
+            // Bytes are derived, and never journaled.
+            Param::Null | Param::Bytes(_) => None,
             Param::Int(value) => Some((name, Value::from(*value))),
             Param::Text(text) => Some((name, Value::from(text.as_ref()))),
         }))

@@ -675,6 +675,7 @@ impl ToSql for Param<'_> {
             Param::Null => ValueRef::Null,
             Param::Int(value) => ValueRef::Integer(*value),
             Param::Text(text) => ValueRef::Text(text.as_bytes()),
+            Param::Bytes(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }

@@ -15,6 +15,7 @@ pub(crate) enum Param<'a> {
     Null,
     Int(i64),
     Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
 }
 
 /// `params![a, b]`: the values of `?1, ?2`.
@@ -44,6 +45,12 @@ impl<'a> From<&'a String> for Param<'a> {
 impl From<String> for Param<'_> {
     fn from(value: String) -> Self {
         Param::Text(Cow::Owned(value))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Param<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Param::Bytes(Cow::Borrowed(value))
     }
 }
 
@@ -112,6 +119,13 @@ impl Row<'_> {
     }
 
     pub(crate) fn text_or_null(&self, column: usize) -> Result<Option<String>> {
+        match self {
+            Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
+            Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),
+        }
+    }
+
+    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>> {
         match self {
             Row::Sqlite(row) => row.get(column).map_err(|e| damaged(column, &e)),
             Row::Postgres(row) => row.try_get(column).map_err(|e| damaged(column, &e)),

@@ -13,13 +13,14 @@ use pensa_core::entity::{Column, Entity, EntitySchema};
 use pensa_core::event::{self, EventType};
 use pensa_core::id::IssueId;
 use pensa_core::json::ListWriter;
+use pensa_core::recall::TextKind;
 use pensa_core::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
-use crate::tables::events;
+use crate::tables::{events, recall};
 pub(crate) use past_change::{ChangeScope, PastChange, changes_of, forget_changes, last_change};
 pub(crate) use record::record_changed;
 use row::{Values, from_json, from_values, to_json, to_values};
@@ -193,6 +194,12 @@ plain! { false:
 
 impl StoredEntity for pensa_core::release::Release {
     const CREATED: EventType = EventType::FeatureShipped;
+    const HAS_PROJECTIONS: bool = true;
+
+    fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        let Some(release) = after.or(before) else { return Ok(()) };
+        recall::touch(tx, TextKind::Release, release.id.as_str())
+    }
 }
 
 macro_rules! attached {
@@ -405,7 +412,7 @@ pub(crate) fn key_of<E: Entity>(entity: &E) -> Result<String> {
 
 fn key_text(key: &[Param<'_>]) -> String {
     let part = |param: &Param<'_>| match param {
-        Param::Null => String::new(),
+        Param::Null | Param::Bytes(_) => String::new(),
         Param::Int(number) => number.to_string(),
         Param::Text(text) => text.to_string(),
     };

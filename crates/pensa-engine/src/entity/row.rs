@@ -105,7 +105,7 @@ pub(crate) fn with_derived<E: Entity>(values: Values, derived: Map<String, Value
     let mut hidden = Vec::new();
     for (column, value) in E::SCHEMA.columns.iter().zip(values) {
         let field = match (column.kind, value) {
-            (_, Param::Null) | (ColumnKind::Revision, _) => continue,
+            (_, Param::Null | Param::Bytes(_)) | (ColumnKind::Revision, _) => continue,
             (ColumnKind::Hidden, Param::Int(number)) => {
                 hidden.push((column.name, number));
                 continue;
@@ -202,7 +202,7 @@ impl<'de> Deserializer<'de> for Field {
 pub(crate) fn to_json<'v>(named: impl Iterator<Item = (&'static Column, &'v Param<'static>)>) -> Map<String, Value> {
     let member = |(column, value): (&'static Column, &Param<'_>)| {
         let value = match value {
-            Param::Null => return None,
+            Param::Null | Param::Bytes(_) => return None,
             Param::Int(number) => Value::from(*number),
             Param::Text(text) => Value::from(text.as_ref()),
         };

@@ -5,7 +5,7 @@
 use pensa_core::briefing::{self, Briefing, BriefingLine, DEFAULT_TOKENS, Format, SectionDraft};
 use pensa_core::issue::{Issue, Status};
 use pensa_core::learning::Learning;
-use pensa_core::learning::recall::{self, RecallHints};
+use pensa_core::learning::recall;
 use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::issue::Filter;
 use pensa_core::record::{self, Order};
@@ -15,7 +15,7 @@ use pensa_core::signal::{Receipt, Signal};
 use pensa_core::work::{StepStatus, Work, WorkStatus};
 use pensa_core::{Result, Span, id, text};
 
-use super::learning;
+use super::recall::recalled;
 use crate::context::Context;
 use crate::db::{Tx, params};
 use crate::execute::Execute;
@@ -202,7 +202,6 @@ fn learnings_about_work(view: &BriefingContext<'_, '_>) -> Result<Vec<BriefingLi
     }
     let titles: Vec<&str> = view.mine.iter().map(|issue| issue.title.as_str()).collect();
     let ids: Vec<_> = view.mine.iter().map(|issue| issue.id.clone()).collect();
-    let mut hits = learning::recalled(view.tx, &titles.join(" "), &RecallHints::default(), &ids, now)?;
-    hits.truncate(usize::try_from(MAX_LINES).unwrap_or(usize::MAX));
+    let hits = recalled(view.tx, &titles.join(" "), &ids, now, MAX_LINES as usize)?;
     Ok(hits.iter().map(|hit| to_line(&hit.learning)).collect())
 }

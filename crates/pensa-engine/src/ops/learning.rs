@@ -1,9 +1,8 @@
 //! Operations on learnings.
 
 use pensa_core::id::IssueId;
-use pensa_core::learning::recall::{self, Hit, RecallHints};
 use pensa_core::learning::{self as rules, Learning, LearningDetail, SeedLearning};
-use pensa_core::ops::learning::{Forget, Forgotten, ImportLearnings, List, Recall, Remember, Remembered, Show, Verify};
+use pensa_core::ops::learning::{Forget, Forgotten, ImportLearnings, List, Remember, Remembered, Show, Verify};
 use pensa_core::sync::LEARNINGS;
 use pensa_core::{Code, Error, Result, Timestamp, text};
 use serde_json::Map;
@@ -12,11 +11,9 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::entity::StoredEntity;
 use crate::execute::Execute;
-use crate::tables::learnings::{self, LearningFilter, RecallQuery};
+use crate::tables::learnings::{self, LearningFilter};
 use crate::tables::{issue_query, issues, sessions, tombstones};
 
-/// Learnings recalled by default.
-const DEFAULT_RECALLED: u32 = 10;
 /// Most records per import.
 const MAX_RECORDS: usize = 10_000;
 
@@ -143,37 +140,6 @@ impl Execute for ImportLearnings {
             }
         }
         Ok(remembered)
-    }
-}
-
-/// The best matches for words, tags, files and issues.
-pub(crate) fn recalled(
-    tx: &Tx<'_>,
-    words: &str,
-    near: &RecallHints,
-    issues: &[IssueId],
-    now: Timestamp,
-) -> Result<Vec<Hit>> {
-    let words = recall::words(words).into_iter().take(recall::MAX_QUERY_WORDS);
-    let others = near.tags.iter().map(|tag| recall::tag_key(tag));
-    let others = others.chain(near.files.iter().map(|file| recall::file_key(file)));
-    let others = others.chain(issues.iter().map(recall::issue_key)).collect();
-    let query = RecallQuery { words: words.map(|word| recall::word_key(&word)).collect(), others };
-    Ok(recall::ranked(learnings::candidates(tx, &query, now)?, near))
-}
-
-impl Execute for Recall {
-    fn execute(&self, cx: &Context<'_>, tx: &Tx<'_>) -> Result<Vec<Hit>> {
-        let near = RecallHints { tags: rules::check_tags(&self.tags)?, files: rules::check_files(&self.files)? };
-        let words = self.q.as_deref().unwrap_or_default();
-        text::fits_block("query", words)?;
-        if words.trim().is_empty() && near.tags.is_empty() && near.files.is_empty() {
-            return Err(Error::invalid("nothing to recall by").hint("give words, --tag or --file"));
-        }
-        let budget = self.max_tokens.map(recall::check_budget).transpose()?;
-        let mut hits = recalled(tx, words, &near, &[], cx.now)?;
-        hits.truncate(usize::try_from(self.limit.unwrap_or(DEFAULT_RECALLED)).unwrap_or(usize::MAX));
-        budget.map_or(Ok(hits.clone()), |budget| recall::within(hits, budget))
     }
 }
 

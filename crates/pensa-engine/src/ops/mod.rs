@@ -26,6 +26,7 @@ mod lock;
 mod loops;
 mod next;
 pub(crate) mod project;
+pub(crate) mod recall;
 mod record;
 mod recover;
 pub(crate) mod release;

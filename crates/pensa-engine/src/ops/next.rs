@@ -1,12 +1,11 @@
 //! Claims the next ready issue.
 
 use pensa_core::issue::IssueTransition;
-use pensa_core::learning::recall::RecallHints;
 use pensa_core::ops::issue::Show;
 use pensa_core::ops::next::{Assignment, ClaimNext};
 use pensa_core::{Code, Error, Result};
 
-use super::{issue, learning};
+use super::{issue, recall};
 use crate::context::Context;
 use crate::db::Tx;
 use crate::execute::Execute;
@@ -31,9 +30,7 @@ impl Execute for ClaimNext {
         let detail = Show { id: (&claimed.id).into() }.execute(cx, tx)?;
         let parent_issue = claimed.parent.as_ref().map(|id| issues::get(tx, id)).transpose()?.flatten();
         let words = format!("{} {}", claimed.title, claimed.description.as_deref().unwrap_or_default());
-        let mut hits =
-            learning::recalled(tx, &words, &RecallHints::default(), std::slice::from_ref(&claimed.id), cx.now)?;
-        hits.truncate(MAX_LEARNINGS);
+        let hits = recall::recalled(tx, &words, std::slice::from_ref(&claimed.id), cx.now, MAX_LEARNINGS)?;
         let learnings: Vec<_> = hits.into_iter().map(|hit| hit.learning).collect();
         let mut files: Vec<String> = learnings.iter().flat_map(|learning| learning.files.clone()).collect();
         files.sort();

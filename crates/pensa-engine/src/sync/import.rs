@@ -403,7 +403,8 @@ pub(super) fn log(
 
 /// Deletes everything that the files contain.
 pub(super) fn clear(tx: &Tx<'_>) -> Result<()> {
-    for derived in ["title_keys", "learning_keys", "events WHERE issue_id IS NOT NULL"] {
+    for derived in ["title_keys", "learning_keys", "recall_parts", "recall_dirty", "events WHERE issue_id IS NOT NULL"]
+    {
         tx.send(&format!("DELETE FROM {derived}"), params![])?;
     }
     for tombstone in entity::query::<Tombstone>(tx, "", params![])?.iter().filter(|tombstone| tombstone.is_in_git()) {

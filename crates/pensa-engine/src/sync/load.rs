@@ -30,6 +30,7 @@ pub(super) fn replace(
 ) -> Result<()> {
     tx.expect_many_rows()?;
     import::clear(tx)?;
+    tables::recall::begin_load(tx)?;
     let [.., of_tombstones] = contents;
     let dead = tombstones(tx, export_dir, bytes_of(of_tombstones), report)?;
     let [issues, deps, ..] = contents;
@@ -51,6 +52,7 @@ pub(super) fn replace(
     let files = ImportInput { contents, has_pending: false };
     apply::apply_files(cx, tx, &ImportBase::default(), &files, &second_pass, report)?;
     clear_dangling_fixes(tx, fixes, report)?;
+    tables::recall::rebuild(tx)?;
     import::log(cx, tx, counts, report.backup.as_ref())
 }
 

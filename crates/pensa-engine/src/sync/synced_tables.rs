@@ -12,6 +12,7 @@ use pensa_core::issue::{Issue, Status};
 use pensa_core::kv::KvPair;
 use pensa_core::learning::Learning;
 use pensa_core::ops::view::View;
+use pensa_core::recall::TextKind;
 use pensa_core::release::Release;
 use pensa_core::skill::Mapping;
 use pensa_core::sync::{
@@ -30,7 +31,7 @@ use crate::db::{Param, Tx, params};
 use crate::entity::{self, StoredEntity};
 use crate::ops;
 use crate::progress;
-use crate::tables::{deps, events, issues, operations, titles};
+use crate::tables::{deps, events, issues, operations, recall, titles};
 
 /// Lines of a file, and their number.
 pub(super) type RenderedLines = (Vec<u8>, i64);
@@ -508,6 +509,11 @@ impl StoredEntity for Comment {
 
     fn computed(&self) -> Vec<(&'static str, Param<'static>)> {
         vec![("search_text", text::fold(&self.text).into())]
+    }
+
+    fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        let Some(comment) = after.or(before) else { return Ok(()) };
+        recall::touch(tx, TextKind::Comment, comment.id.as_str())
     }
 
     fn store(cx: &Context<'_>, tx: &Tx<'_>, old: Option<&Self>, new: &Self) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity;
 use crate::tables::ids::{self, IdTable};
-use crate::tables::{events, issues};
+use crate::tables::{events, issues, recall};
 
 const AGENTS: IdTable =
     IdTable { name: "agent", table: "agents", prefix: AgentId::PREFIX, hint: "pn agent list shows the ids" };
@@ -100,6 +100,8 @@ pub(crate) fn deleted_before(tx: &Tx<'_>, until: Timestamp) -> Result<Vec<AgentI
 /// Removes a deleted agent for good, with its sessions, their entries and its previous states. It has no children.
 pub(crate) fn purge(tx: &Tx<'_>, id: &AgentId) -> Result<()> {
     tx.journal("agent_purged", id)?;
+    let of_agent = "session_id IN (SELECT s.id FROM sessions s WHERE s.agent_id = ?1)";
+    recall::touch_entries(tx, of_agent, params![id.as_str()])?;
     for sql in [
         "DELETE FROM changes WHERE entity = 'agents' AND entity_key = ?1",
         "DELETE FROM session_history WHERE session_id IN (SELECT s.id FROM sessions s WHERE s.agent_id = ?1)",

@@ -1,6 +1,6 @@
 //! Appends, reads and searches rows of `session_history`, the entries of sessions in order of their numbers.
 //!
-//! Nothing is derived from an entry, so an append costs little more than its rows.
+//! An append only notes for recall which entries are new, so it costs little more than its rows.
 
 use std::sync::LazyLock;
 
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::db::{Param, Row, Tx, params};
 use crate::entity;
+use crate::tables::recall;
 
 const COLUMNS: &str = "h.id, h.session_id, h.type, h.at, h.v, h.data";
 
@@ -120,7 +121,8 @@ pub(crate) fn append(
         let (entry_type, data, v) = (&entry.entry_type, &entry.data, PAYLOAD_VERSION);
         rows.add(&EntryRow { id, session_id: session, entry_type, at: entry.at.unwrap_or(now), v, data }, line)?;
     }
-    rows.flush()
+    rows.flush()?;
+    recall::entries_added(tx, first, first + i64::try_from(entries.len()).map_err(Error::internal)? - 1)
 }
 
 /// Inserts entries that already have numbers.
@@ -129,13 +131,16 @@ pub(crate) fn insert(tx: &Tx<'_>, entries: &[Entry]) -> Result<()> {
     for entry in entries {
         rows.add(&EntryRow::of(entry), json::to_line(&entry.data)?)?;
     }
-    rows.flush()
+    rows.flush()?;
+    let numbers = || entries.iter().map(|entry| entry.id);
+    numbers().min().zip(numbers().max()).map_or(Ok(()), |(first, last)| recall::entries_added(tx, first, last))
 }
 
 /// Moves all entries of one session to another, keeping their order.
 pub(crate) fn move_all(tx: &Tx<'_>, from: &SessionId, to: &SessionId) -> Result<()> {
     let sql = "UPDATE session_history SET session_id = ?2 WHERE session_id = ?1";
     tx.send(sql, params![from.as_str(), to.as_str()])?;
+    recall::touch_entries(tx, "session_id = ?1", params![to.as_str()])?;
     for_each(tx, to, |entry| tx.journal("entry", &EntryRow::of(entry)))
 }
 
@@ -157,6 +162,17 @@ pub(crate) fn id_at(tx: &Tx<'_>, session: &SessionId, number: i64) -> Result<i64
         .query_one(sql, params![session.as_str(), number.max(0)], |row| row.int_or_null(0))?
         .flatten()
         .unwrap_or_default())
+}
+
+/// The entries before and after one in its session.
+pub(crate) fn around(tx: &Tx<'_>, session: &SessionId, id: i64) -> Result<Vec<Entry>> {
+    let one = |condition: &str| {
+        let sql =
+            format!("SELECT {COLUMNS} FROM session_history h WHERE h.session_id = ?1 AND h.id {condition} LIMIT 1");
+        tx.query_one(&sql, params![session.as_str(), id], read)
+    };
+    let (before, after) = (one("< ?2 ORDER BY h.id DESC")?, one("> ?2 ORDER BY h.id")?);
+    Ok(before.into_iter().chain(after).collect())
 }
 
 /// The session's first entry id after `after`.

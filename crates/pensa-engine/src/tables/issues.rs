@@ -5,6 +5,7 @@ use pensa_core::event::{self, EventType};
 use pensa_core::id::{self, IssueId, IssueRef};
 use pensa_core::issue::{Issue, Progress, Sort, SortBy, Status};
 use pensa_core::json::{self, ListWriter};
+use pensa_core::recall::{Document, TextKind};
 use pensa_core::time::Date;
 use pensa_core::{Code, Error, Result, Span, Timestamp, text};
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity::{self, StoredEntity};
 use crate::tables::issue_query::Selection;
-use crate::tables::{deps, events, learnings, operations, peers, records, releases, titles};
+use crate::tables::{deps, events, learnings, operations, peers, recall, records, releases, titles};
 
 impl StoredEntity for Issue {
     const HAS_PROJECTIONS: bool = true;
@@ -27,6 +28,11 @@ impl StoredEntity for Issue {
 
     /// The keys of its title while it is not closed, the blockers of what waits for it, and which events are its history.
     fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        if before.map(Document::from) != after.map(Document::from) {
+            if let Some(issue) = after.or(before) {
+                recall::touch(tx, TextKind::Issue, issue.id.as_str())?;
+            }
+        }
         let keyed = |issue: &&Self| issue.status != Status::Closed;
         let (old, new) = (before.filter(keyed), after.filter(keyed));
         if old.map(|issue| &issue.title) != new.map(|issue| &issue.title) {
@@ -271,6 +277,7 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
         let sql = format!("UPDATE {} SET links = ?2 WHERE id = ?1", Issue::SCHEMA.table);
         tx.send(&sql, params![&linked.id, json::to_line(&links.links)?])?;
     }
+    renamed_in_recall(tx, old, new)?;
     releases::issue_renamed(tx, old, new)?;
     learnings::issue_renamed(tx, old, new)?;
     records::issue_renamed(tx, old, new)?;
@@ -279,6 +286,20 @@ pub(crate) fn rename(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
     tx.send(of_log, params![old, new])?;
     let of_conflicts = "UPDATE conflicts SET record_id = ?2 WHERE collection = 'issues' AND record_id = ?1";
     tx.send(of_conflicts, params![old, new])
+}
+
+/// Notes the texts that name an issue by its old id.
+fn renamed_in_recall(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result<()> {
+    for id in [old, new] {
+        recall::touch(tx, TextKind::Issue, id.as_str())?;
+    }
+    for issue in query(tx, "WHERE i.parent = ?1 OR i.fixes = ?1", params![new])?.iter().chain(&linking_to(tx, new)?) {
+        recall::touch(tx, TextKind::Issue, issue.id.as_str())?;
+    }
+    for comment in super::comments::of_issue(tx, new)? {
+        recall::touch(tx, TextKind::Comment, comment.id.as_str())?;
+    }
+    Ok(())
 }
 
 /// When a change happened to what was last changed then. In every copy of the store it must be the later of the two,

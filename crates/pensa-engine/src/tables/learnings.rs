@@ -5,11 +5,13 @@
 use std::collections::HashMap;
 
 use pensa_core::id::{IssueId, LearningId, LearningRef};
-use pensa_core::learning::recall::{self, Candidate};
+use pensa_core::learning::recall;
 use pensa_core::learning::{Learning, LearningDetail};
+use pensa_core::recall::TextKind;
 use pensa_core::{Result, Timestamp, json, similar};
 
 use super::ids::IdTable;
+use super::recall as index;
 use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity::{self, StoredEntity};
@@ -28,11 +30,6 @@ const SUCCESSOR: &str = "(SELECT MIN(s.id) FROM learnings s WHERE s.supersedes =
 const KEYS_PER_STATEMENT: usize = 64;
 /// Most learnings compared when looking for one with the same text.
 const MAX_SAME: usize = 50;
-/// Most learnings ranked for one query.
-const MAX_CANDIDATES: usize = 200;
-/// Most pages read when many of the matching learnings have expired.
-const MAX_PAGES: usize = 20;
-
 pub(crate) fn new_id(cx: &Context<'_>, tx: &Tx<'_>) -> Result<LearningId> {
     LEARNINGS.new_id(tx, || LearningId::from_uuid(cx.uuid()))
 }
@@ -91,6 +88,9 @@ impl StoredEntity for Learning {
 
     /// Updates the keys of this learning, and those of the learning that it supersedes.
     fn project(tx: &Tx<'_>, before: Option<&Self>, after: Option<&Self>) -> Result<()> {
+        if let Some(learning) = after.or(before) {
+            index::touch(tx, TextKind::Learning, learning.id.as_str())?;
+        }
         if let Some(before) = before {
             remove_keys(tx, before)?;
         }
@@ -122,6 +122,7 @@ pub(crate) fn issue_renamed(tx: &Tx<'_>, old: &IssueId, new: &IssueId) -> Result
 /// Adds the keys of a learning, or removes them if it is superseded.
 fn refresh_keys(tx: &Tx<'_>, id: &LearningId) -> Result<()> {
     let Some(learning) = get(tx, id)? else { return Ok(()) };
+    index::touch(tx, TextKind::Learning, id.as_str())?;
     remove_keys(tx, &learning)?;
     if successor(tx, id)?.is_none() { add_keys(tx, &learning) } else { Ok(()) }
 }
@@ -149,6 +150,13 @@ fn remove_keys(tx: &Tx<'_>, learning: &Learning) -> Result<()> {
     Ok(())
 }
 
+/// Derives the keys of all learnings anew.
+pub(crate) fn rebuild_keys(tx: &Tx<'_>) -> Result<()> {
+    tx.send("DELETE FROM learning_keys", params![])?;
+    let current = format!("WHERE {SUCCESSOR} IS NULL ORDER BY id");
+    entity::query::<Learning>(tx, &current, params![])?.iter().try_for_each(|learning| add_keys(tx, learning))
+}
+
 fn placeholders(first: usize, count: usize) -> String {
     (first..first + count).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ")
 }
@@ -173,82 +181,8 @@ pub(crate) fn find_same(tx: &Tx<'_>, new: &Learning, now: Timestamp) -> Result<O
     Ok(ids.iter().filter_map(|id| known.remove(id)).find(is_same))
 }
 
-/// The keys to search for. A word weighs more the rarer it is; any other key adds no weight.
-#[derive(Debug, Default)]
-pub(crate) struct RecallQuery {
-    pub(crate) words: Vec<i64>,
-    pub(crate) others: Vec<i64>,
-}
-
-/// Valid learnings with any of the keys, those with the most weight first, then the highest ranked.
-pub(crate) fn candidates(tx: &Tx<'_>, query: &RecallQuery, now: Timestamp) -> Result<Vec<Candidate>> {
-    let known = counts(tx, &query.words)?;
-    let weights: HashMap<i64, i64> = known.into_iter().map(|(key, count)| (key, recall::weight(count))).collect();
-    let all: i64 = weights.values().sum::<i64>().max(1);
-    let mut keys: Vec<(i64, i64)> = weights.into_iter().collect();
-    keys.extend(query.others.iter().map(|key| (*key, 0)));
-    keys.sort_unstable();
-    let mut found = Vec::new();
-    for page in 0..MAX_PAGES {
-        let ids = page_of(tx, &keys, page)?;
-        let mut learnings = by_ids(tx, ids.iter().map(|(id, _)| id.as_str()))?;
-        let is_last = ids.len() < MAX_CANDIDATES;
-        for (id, weight) in ids {
-            let learning = learnings.remove(&id).filter(|learning| !learning.has_expired(now));
-            found.extend(learning.map(|learning| Candidate { learning, share: weight * 1000 / all }));
-        }
-        if is_last || found.len() >= MAX_CANDIDATES / 2 {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// The number of learnings per key; keys without any are left out.
-fn counts(tx: &Tx<'_>, keys: &[i64]) -> Result<Vec<(i64, i64)>> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let sql = format!(
-        "SELECT learning_key, COUNT(*) FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_key",
-        placeholders(1, keys.len())
-    );
-    let values: Vec<Param<'_>> = keys.iter().map(|key| Param::from(*key)).collect();
-    tx.query(&sql, &values, |row| Ok((row.int(0)?, row.int(1)?)))
-}
-
-/// Learning ids with the weight of their matching keys, highest first.
-fn page_of(tx: &Tx<'_>, keys: &[(i64, i64)], page: usize) -> Result<Vec<(String, i64)>> {
-    let end = format!("LIMIT {MAX_CANDIDATES} OFFSET {}", page * MAX_CANDIDATES);
-    match keys {
-        [] => Ok(Vec::new()),
-        // Read in index order, however many rows match.
-        [(key, weight)] => tx.query(
-            &format!(
-                "SELECT learning_id FROM learning_keys WHERE learning_key = ?1
-                 ORDER BY standing DESC, learning_id DESC {end}"
-            ),
-            params![*key],
-            |row| Ok((row.text(0)?, *weight)),
-        ),
-        keys => {
-            let cases: String =
-                (1..=keys.len()).map(|at| format!(" WHEN ?{} THEN CAST(?{} AS BIGINT)", 2 * at - 1, 2 * at)).collect();
-            let placeholders: Vec<String> = (1..=keys.len()).map(|at| format!("?{}", 2 * at - 1)).collect();
-            let sql = format!(
-                "SELECT learning_id, CAST(SUM(CASE learning_key{cases} ELSE 0 END) AS BIGINT) AS weight
-                 FROM learning_keys WHERE learning_key IN ({}) GROUP BY learning_id
-                 ORDER BY weight DESC, MAX(standing) DESC, learning_id DESC {end}",
-                placeholders.join(", ")
-            );
-            let values: Vec<Param<'_>> =
-                keys.iter().flat_map(|(key, weight)| [Param::from(*key), Param::from(*weight)]).collect();
-            tx.query(&sql, &values, |row| Ok((row.text(0)?, row.int(1)?)))
-        }
-    }
-}
-
-fn by_ids<'i>(tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Learning>> {
+/// Learnings by id.
+pub(crate) fn by_ids<'i>(tx: &Tx<'_>, ids: impl Iterator<Item = &'i str>) -> Result<HashMap<String, Learning>> {
     let values: Vec<Param<'_>> = ids.map(Param::from).collect();
     if values.is_empty() {
         return Ok(HashMap::new());

@@ -23,6 +23,7 @@ pub(crate) mod operations;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod purge;
+pub(crate) mod recall;
 pub(crate) mod records;
 pub(crate) mod releases;
 pub(crate) mod repos;

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::db::{Param, Tx, params};
 use crate::entity;
 use crate::tables::ids::IdTable;
-use crate::tables::{entries, events};
+use crate::tables::{entries, events, recall};
 
 const SESSIONS: IdTable =
     IdTable { name: "session", table: "sessions", prefix: SessionId::PREFIX, hint: "pn session list shows the ids" };
@@ -104,6 +104,7 @@ pub(crate) fn update(tx: &Tx<'_>, id: &SessionId, change: impl FnOnce(&mut Sessi
 
 /// Deletes a session with its entries.
 pub(crate) fn delete(tx: &Tx<'_>, id: &SessionId) -> Result<()> {
+    recall::touch_entries(tx, "session_id = ?1", params![id.as_str()])?;
     // Not journalled: replay deletes the entries of deleted sessions.
     tx.send("DELETE FROM session_history WHERE session_id = ?1", params![id.as_str()])?;
     entity::delete::<SessionRow>(tx, params![id.as_str()]).map(drop)

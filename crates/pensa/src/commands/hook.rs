@@ -14,8 +14,10 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use pensa_client::config::HOOK_RECALL;
 use pensa_core::issue::{Issue, Status};
+use pensa_core::learning::recall::Hit;
 use pensa_core::ops::issue::List;
 use pensa_core::ops::learning::Recall;
+use pensa_core::recall::Recalled;
 use pensa_core::{Result, json, text};
 use pensa_host::setup::{AgentSoftware, AnswerFormat, HookInput, HookMoment, HookReply, SessionSource, session_hash};
 use pensa_interop::transcript::TranscriptTool;
@@ -166,8 +168,9 @@ impl HookCall<'_> {
         }
         let Some(prompt) = &self.input.prompt else { return Ok(None) };
         let words: String = prompt.chars().take(PROMPT_CHARS).collect();
-        let recall = Recall { q: Some(words), max_tokens: Some(RECALL_TOKENS / 2), ..Recall::default() };
+        let recall = Recall { q: Some(words), max_tokens: Some(RECALL_TOKENS / 2), ..Recall::learnings() };
         let hits = connect::client(&self.options)?.call(&recall)?;
+        let hits: Vec<Hit> = hits.into_iter().filter_map(Recalled::into_learning).collect();
         if hits.is_empty() {
             return Ok(None);
         }

@@ -1,8 +1,8 @@
 //! `pn remember`, whose standard input may be text or JSON records of other tools, and `pn learning`.
 
-use pensa_core::learning::recall::Hit;
 use pensa_core::learning::{Learning, LearningDetail};
 use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Remember, Remembered};
+use pensa_core::recall::{Explanation, Recalled};
 use pensa_core::session::Object;
 use pensa_core::{Error, Op, Result};
 use serde_json::Value;
@@ -70,25 +70,6 @@ fn line(learning: &Learning, screen: &mut Screen) {
     }
 }
 
-/// Where a learning came from, in one line.
-fn origin(learning: &Learning, screen: &mut Screen) {
-    let mut line = format!("  from {} at {}", learning.actor, when(learning.created_at));
-    let about = [
-        ("issue", learning.issue_id.as_ref().map(ToString::to_string)),
-        ("work", learning.work.as_ref().map(ToString::to_string)),
-        ("session", learning.session_id.as_ref().map(ToString::to_string)),
-    ];
-    for (name, id) in about {
-        if let Some(id) = id {
-            line.push_str(&format!(", {name} {id}"));
-        }
-    }
-    if !learning.files.is_empty() {
-        line.push_str(&format!(", in {}", learning.files.join(" ")));
-    }
-    screen.faint(&line).end();
-}
-
 impl Render for Learning {
     fn render(&self, screen: &mut Screen) {
         line(self, screen);
@@ -112,18 +93,73 @@ impl Render for Remembered {
 
 list_item!(Remembered, "learning", "learnings");
 
-impl ListItem for Hit {
-    const NOUN: [&str; 2] = ["learning", "learnings"];
+impl ListItem for Recalled {
+    const NOUN: [&str; 2] = ["match", "matches"];
 
     fn render_item(&self, screen: &mut Screen) {
-        line(&self.learning, screen);
+        let kind = self.learning.as_ref().map_or(self.kind.as_str(), |learning| learning.learning_kind.as_str());
+        screen.id(&self.id).plain(&format!(" {kind:<8} "));
+        marked(&self.snippet, screen);
+        for tag in self.learning.iter().flat_map(|learning| &learning.tags) {
+            screen.plain(" ").faint(&format!("#{tag}"));
+        }
         screen.plain(if self.cut { " …" } else { "" }).end();
-        origin(&self.learning, screen);
+        screen.faint(&recalled_from(self)).end();
+        for entry in &self.context {
+            screen.faint(&format!("    #{}: {}", entry.id, entry.snippet)).end();
+        }
+        if let Some(why) = &self.explain {
+            screen.faint(&explained(self.score, why)).end();
+        }
     }
 
     fn item_ids(&self) -> Vec<String> {
-        vec![self.learning.id.to_string()]
+        vec![self.id.to_string()]
     }
+}
+
+/// Writes a text whose matches are between marks.
+fn marked(snippet: &str, screen: &mut Screen) {
+    for (at, piece) in snippet.split("**").enumerate() {
+        if at % 2 == 1 {
+            screen.heading(piece);
+        } else {
+            screen.text(piece);
+        }
+    }
+}
+
+/// Where a match is from, in one line.
+fn recalled_from(hit: &Recalled) -> String {
+    let mut line = format!("  {} at {}", if hit.actor.is_empty() { "nobody" } else { &hit.actor }, when(hit.at));
+    let about = [
+        ("issue", hit.issue_id.as_ref().map(ToString::to_string)),
+        ("work", hit.learning.as_ref().and_then(|learning| learning.work.as_ref()).map(ToString::to_string)),
+        ("session", hit.session_id.as_ref().map(ToString::to_string)),
+    ];
+    for (name, id) in about {
+        if let Some(id) = id {
+            line.push_str(&format!(", {name} {id}"));
+        }
+    }
+    if let Some(learning) = hit.learning.as_ref().filter(|learning| !learning.files.is_empty()) {
+        line.push_str(&format!(", in {}", learning.files.join(" ")));
+    }
+    line
+}
+
+/// What made a score, in one line.
+fn explained(score: i64, why: &Explanation) -> String {
+    let terms: Vec<String> = why.terms.iter().map(|term| format!("{} {:.2}", term.term, term.score)).collect();
+    format!(
+        "    score {score}: {}; in {}; near {:.2}, beside {:.2}, meaning {:.2}, age and impact ×{:.2}",
+        terms.join(", "),
+        why.fields.join(", "),
+        why.nearness,
+        why.links,
+        why.vector,
+        why.recency
+    )
 }
 
 impl ListItem for LearningDetail {

@@ -10,6 +10,7 @@ use pensa_core::ops::briefing::Brief;
 use pensa_core::ops::learning::Recall;
 use pensa_core::ops::work::Current;
 use pensa_core::prime::{Budget, DEFAULT_TOKENS, Prime};
+use pensa_core::recall::Recalled;
 use pensa_host::setup::AgentSoftware;
 
 use crate::cli::GlobalOptions;
@@ -61,7 +62,8 @@ fn about_changed_files(client: &Client, dir: &Path) -> Result<Vec<Hit>> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    client.call(&Recall { files, limit: Some(MAX_HITS), ..Recall::default() })
+    let hits = client.call(&Recall { files, limit: Some(MAX_HITS), ..Recall::learnings() })?;
+    Ok(hits.into_iter().filter_map(Recalled::into_learning).collect())
 }
 
 impl Render for Prime {

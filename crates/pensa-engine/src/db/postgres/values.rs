@@ -41,6 +41,7 @@ impl ToSql for Param<'_> {
             Param::Int(value) if *ty == Type::INT4 => i32::try_from(*value)?.to_sql(ty, out),
             Param::Int(value) => value.to_sql(ty, out),
             Param::Text(text) => text.as_ref().to_sql(ty, out),
+            Param::Bytes(bytes) => bytes.as_ref().to_sql(ty, out),
         }
     }
 
@@ -58,6 +59,7 @@ fn to_static(param: &Param<'_>) -> Param<'static> {
         Param::Null => Param::Null,
         Param::Int(value) => Param::Int(*value),
         Param::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
+        Param::Bytes(bytes) => Param::Bytes(Cow::Owned(bytes.clone().into_owned())),
     }
 }
 

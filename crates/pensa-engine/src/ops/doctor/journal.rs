@@ -12,7 +12,7 @@ use crate::db::{Db, Tx, backup};
 use crate::replay::Replay;
 use crate::store::StoreDir;
 use crate::tables::compared::COMPARED;
-use crate::tables::events;
+use crate::tables::{events, recall};
 use crate::{journal, recover, sync};
 
 /// Most differences reported one by one.
@@ -84,6 +84,7 @@ pub(super) fn deep(cx: &Context<'_>, tx: &Tx<'_>, store: &StoreDir, fix: bool, r
     }
     if fix && !differences.is_empty() {
         tx.repair(&expected, &differences)?;
+        recall::touch_all(tx)?;
         for difference in &differences {
             let what = format!("took {} {} from the journal", difference.table, difference.key);
             log_fix(cx, tx, issue(difference).as_ref(), &what, report)?;

@@ -9,6 +9,7 @@ use pensa_core::id::IssueId;
 use pensa_core::issue::{self, Issue, IssueTransition};
 use pensa_core::loops::Loop;
 use pensa_core::ops::store::{Doctor, Finding, Report, Severity};
+use pensa_core::recall::TextKind;
 use pensa_core::{Access, Code, Error, Result, Span, graph};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,7 @@ use crate::entity;
 use crate::execute::Execute;
 use crate::store::StoreLocation;
 use crate::sync::{self, ExportDir};
-use crate::tables::{deps, events, issues, loops};
+use crate::tables::{deps, events, issues, loops, recall};
 
 /// A claim without a heartbeat for this long is stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
@@ -36,6 +37,7 @@ impl Execute for Doctor {
         claims(cx, tx, self.fix, &mut report)?;
         orphans(cx, tx, self.fix, &mut report)?;
         blockers(cx, tx, self.fix, &mut report)?;
+        recall_index(cx, tx, self, &mut report)?;
         cycles(tx, &mut report)?;
         runnable(cx, tx, self.fix, &mut report)?;
         clock::clock(cx, tx, &mut report)?;
@@ -160,6 +162,35 @@ fn blockers(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Re
     }
     Ok(())
 }
+
+/// The index of recall, compared with all texts.
+fn recall_index(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Report) -> Result<()> {
+    if !doctor.deep {
+        return Ok(());
+    }
+    let wrong = recall::wrong(tx).or_else(|error| match error.code {
+        Code::Corrupt => Ok(vec![(TextKind::Learning, error.message)]),
+        _ => Err(error),
+    })?;
+    for (kind, id) in wrong.iter().take(MAX_REPORTED) {
+        let message = format!("the index of recall has {kind} {id} wrong");
+        report_problem(report, "recall", Severity::Error, message, None, true);
+    }
+    if doctor.fix && !wrong.is_empty() {
+        recall::rebuild(tx)?;
+        log_fix(
+            cx,
+            tx,
+            None,
+            &format!("built the index of recall again, with {} texts that were wrong", wrong.len()),
+            report,
+        )?;
+    }
+    Ok(())
+}
+
+/// Wrong texts of the index that are reported.
+const MAX_REPORTED: usize = 20;
 
 /// Loops whose `runnable` field contradicts their status or parent.
 fn runnable(cx: &Context<'_>, tx: &Tx<'_>, fix: bool, report: &mut Report) -> Result<()> {

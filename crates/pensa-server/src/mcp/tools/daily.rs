@@ -5,6 +5,7 @@ use pensa_core::learning::recall::Hit;
 use pensa_core::learning::{Impact, Kind};
 use pensa_core::ops::next::ClaimNext;
 use pensa_core::ops::{briefing, learning, release, work};
+use pensa_core::recall::Recalled;
 use pensa_core::time::Span;
 use pensa_core::work::{StepStatus, Work, WorkKind};
 use pensa_core::{Error, Result};
@@ -182,15 +183,21 @@ pub(super) async fn remember<C: StoreCalls>(calls: &C, args: RememberInput) -> R
     Ok(ToolOutput::about(&done.learning.id, format!("remembered {}{known}{secrets}\n", done.learning.id)))
 }
 
-/// Find saved learnings, best match first
+/// Find what was learned, decided, commented or said, best match first
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RecallInput {
     /// Words to look for
     query: Option<String>,
-    /// Rank learnings with these tags first
+    /// What to search, with commas: learnings, issues, comments (default); sessions, releases, commits
+    r#in: Option<String>,
+    /// Only what was written since, such as 7d
+    since: Option<String>,
+    /// Only what this actor wrote
+    by: Option<String>,
+    /// Only what has all these tags
     tags: Vec<String>,
-    /// Rank learnings about these paths first
+    /// Only what is about one of these paths
     files: Vec<String>,
     /// Default 2000, at most 10000
     max_tokens: Option<u32>,
@@ -198,22 +205,43 @@ pub(super) struct RecallInput {
 
 pub(super) async fn recall<C: StoreCalls>(calls: &C, args: RecallInput) -> Result<ToolOutput> {
     let mut page = TextPage::new(args.max_tokens)?;
-    let RecallInput { query, tags, files, .. } = args;
-    let hits = calls.call(learning::Recall { q: query, tags, files, max_tokens: None, limit: None }).await?;
+    let RecallInput { query, tags, files, by, r#in: within, since, .. } = args;
+    let since = since.map(|since| since.parse()).transpose()?;
+    let hits = calls
+        .call(learning::Recall { q: query, within, since, by, tags, files, ..learning::Recall::default() })
+        .await?;
     if hits.is_empty() {
         page.note("nothing is known about it");
     }
-    for (at, hit) in hits.iter().enumerate() {
-        let (source, text) = learning_block(hit);
+    for (at, hit) in hits.into_iter().enumerate() {
+        let (source, text) = recalled_block(hit);
         let remaining = page.remaining();
-        // A learning that does not fit is left out, unless it is the only one: then it is cut.
+        // What does not fit is left out, unless it is the only one: then it is cut.
         if at > 0 && source.overhead() + text.len() > remaining {
-            page.note(&format!("[{} left out]", hits.len() - at));
+            page.note("[more left out]");
             break;
         }
         page.block(&source, &text, remaining);
     }
     Ok(page.finish().into())
+}
+
+/// A result as data: a learning whole, of other texts what matches.
+fn recalled_block(hit: Recalled) -> (DataOrigin, String) {
+    if hit.learning.is_some()
+        && let Some(learning) = hit.clone().into_learning()
+    {
+        return learning_block(&learning);
+    }
+    let mut text = format!("{}: {}", hit.kind, data_line(&hit.snippet));
+    for entry in &hit.context {
+        text.push_str(&format!("\n#{}: {}", entry.id, data_line(&entry.snippet)));
+    }
+    let origin = hit.issue_id.map(|id| id.to_string()).or_else(|| hit.session_id.map(|id| id.to_string()));
+    if let Some(origin) = origin {
+        text.push_str(&format!("\nfrom: {origin}"));
+    }
+    (DataOrigin::by(&hit.id.to_string(), &hit.actor, hit.at), text)
 }
 
 fn learning_block(hit: &Hit) -> (DataOrigin, String) {
