@@ -32,8 +32,11 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 2] =
-    [migration!("0001_initial", oldest: FIRST), migration!("0002_recall", oldest: FIRST + 1)];
+const MIGRATIONS: [Migration; 3] = [
+    migration!("0001_initial", oldest: FIRST),
+    migration!("0002_recall", oldest: FIRST + 1),
+    migration!("0004_vectors", oldest: FIRST + 1),
+];
 
 /// The first released schema version. Lower ones were never released.
 pub(crate) const FIRST: i64 = 20;

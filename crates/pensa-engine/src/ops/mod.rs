@@ -42,7 +42,9 @@ mod trace;
 mod transcript_issue;
 mod triage;
 pub(crate) mod undo;
+mod vectors;
 mod view;
 mod work;
 
 pub use record::put_each as put_records;
+pub use vectors::{Embedder, VectorReport};
