@@ -24,6 +24,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "pensa-client",
             "pensa-core",
+            "pensa-embed",
             "pensa-engine",
             "pensa-git",
             "pensa-host",

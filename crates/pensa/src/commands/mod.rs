@@ -61,10 +61,16 @@ mod loops;
 mod man;
 #[cfg(feature = "server")]
 mod mcp;
+#[cfg(feature = "semantic")]
+pub(crate) mod models;
+#[cfg(not(feature = "semantic"))]
+#[path = "models_absent.rs"]
+pub(crate) mod models;
 mod overview;
 mod plan;
 mod poll;
 mod prime;
+mod recall;
 mod record;
 mod recover;
 pub(crate) mod refs;
@@ -211,7 +217,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Skill(work::SkillCommand),
     Remember(ops::learning::Remember),
-    Recall(ops::learning::Recall),
+    Recall(recall::RecallArgs),
     /// List, verify and forget learnings
     #[command(subcommand)]
     Learning(learning::LearningCommand),
@@ -338,7 +344,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Changelog(op) => run_op(options, *output, &op),
         Command::Skill(command) => work::skill(options, *output, command),
         Command::Remember(op) => learning::remember(options, *output, op),
-        Command::Recall(op) => run_op(options, *output, &op),
+        Command::Recall(args) => recall::run(options, *output, &args),
         Command::Learning(command) => command.run(options, *output),
         Command::Loop(command) => loops::run(options, *output, command),
         Command::Signal(command) => signal::run(options, *output, command),
