@@ -300,7 +300,8 @@ pub(super) fn embed_in_background(output: Output, engine: Engine) -> Result<Engi
             if let Err(e) = embed_new(&own, &queries, &mut seen) {
                 output.warning(&format!("new texts were not embedded: {}", e.message));
                 // The same failure is not worth another message until something changes.
-                seen = own.version_stamp().ok().zip(queries.model().ok().map(|model| model.map(|it| it.id().to_owned())));
+                seen =
+                    own.version_stamp().ok().zip(queries.model().ok().map(|model| model.map(|it| it.id().to_owned())));
             }
         }
     };
