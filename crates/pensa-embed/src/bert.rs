@@ -18,6 +18,10 @@ use crate::wordpiece::WordPiece;
 /// Pieces in a batch: its largest matrix has 12 MB with MiniLM.
 const BATCH: usize = 2048;
 
+/// The vectors of pieces, which every BERT has, and what may stand before all names.
+const WORDS: &str = "embeddings.word_embeddings.weight";
+const PREFIXES: [&str; 2] = ["", "bert."];
+
 /// What `config.json` says.
 #[derive(Debug, Deserialize)]
 struct BertConfig {
@@ -143,6 +147,10 @@ impl BertConfig {
 }
 
 impl Bert {
+    pub(crate) fn is_in(file: &TensorFile) -> bool {
+        PREFIXES.iter().any(|prefix| file.has(&format!("{prefix}{WORDS}")))
+    }
+
     pub(crate) fn load(directory: &Path, file: TensorFile, in_memory: bool) -> Result<Self> {
         let path = directory.join(CONFIG);
         let config: BertConfig = json(directory, CONFIG)?.ok_or_else(|| broken(&path, "is missing"))?;
@@ -154,10 +162,10 @@ impl Bert {
         let lengths: Option<Lengths> = json(directory, LENGTHS)?;
         let max_pieces = lengths.and_then(|lengths| lengths.max_seq_length).unwrap_or(512);
         let max_pieces = max_pieces.clamp(3, config.max_position_embeddings.max(3));
-        let prefix = if file.has("bert.embeddings.word_embeddings.weight") { "bert." } else { "" };
+        let has_words = |prefix: &&str| file.has(&format!("{prefix}{WORDS}"));
+        let prefix = PREFIXES.into_iter().find(has_words).unwrap_or_default();
         let (width, named) = (config.hidden_size, |name: &str| format!("{prefix}embeddings.{name}"));
-        let words = named("word_embeddings.weight");
-        let words = Rows::new(&file, words, [config.vocab_size, width], in_memory)?;
+        let words = Rows::new(&file, format!("{prefix}{WORDS}"), [config.vocab_size, width], in_memory)?;
         let positions = &named("position_embeddings.weight");
         let mut positions = matrix(&file, positions, [config.max_position_embeddings, width])?;
         positions.slice_axis_inplace(Axis(0), Slice::from(..max_pieces.min(config.max_position_embeddings)));

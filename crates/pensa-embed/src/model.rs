@@ -49,6 +49,8 @@ impl Model {
         let (file, directory) = (TensorFile::open(&files.directory)?, &files.directory);
         let kind = if StaticTable::is_in(&file) {
             ModelKind::Static(Box::new(StaticTable::load(directory, file, in_memory)?))
+        } else if !Bert::is_in(&file) {
+            return Err(unsupported(file.path(), "neither the weights of a BERT nor a table of vectors is in it"));
         } else {
             ModelKind::Bert(Box::new(Bert::load(directory, file, in_memory)?))
         };

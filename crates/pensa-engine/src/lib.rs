@@ -61,4 +61,5 @@ pub use sync::{Repaired, repair_marks};
 pub use tables::answers::IdempotentRequest;
 pub use tables::events::{after as log_after, last as log_end};
 pub use tables::log::{filter as log_filter, page as log_page};
+pub use tables::recall::{flush as flush_recall, wrong as wrong_in_recall};
 pub use upgrade::{Schema, migrate_database, schema_of_database, schema_of_store};

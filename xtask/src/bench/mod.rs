@@ -17,6 +17,7 @@ mod learnings;
 mod load;
 mod machine;
 mod processes;
+mod recall;
 mod records;
 mod redaction;
 mod report;
@@ -86,7 +87,7 @@ const FEEL: [BenchGroup; 3] = [
     BenchGroup { name: "embedded", rows: embedded::rows },
     BenchGroup { name: "triage", rows: triage::rows },
 ];
-const COMPARED: [BenchGroup; 8] = [
+const COMPARED: [BenchGroup; 9] = [
     BenchGroup { name: "local", rows: local },
     BenchGroup { name: "instructions", rows: instructions::rows },
     BenchGroup { name: "transfer", rows: transfer::rows },
@@ -94,6 +95,7 @@ const COMPARED: [BenchGroup; 8] = [
     BenchGroup { name: "records", rows: records::rows },
     BenchGroup { name: "stream", rows: stream::rows },
     BenchGroup { name: "learnings", rows: learnings::rows },
+    BenchGroup { name: "recall", rows: recall::rows },
     BenchGroup { name: "redaction", rows: redaction::rows },
 ];
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::rerank::Nearness;
 use super::segment::{Counts, Doc};
 use super::words::{Tokenizer, Word, link_word, paths_in, same_file_words};
 use super::{Field, TextKind};
@@ -25,8 +26,6 @@ pub struct Tuning {
     pub other_stem: f64,
     /// The share of the scores of the entries before and after that an entry of a session gets
     pub neighbour: f64,
-    /// The share that the entry after next gets
-    pub second_neighbour: f64,
     /// The share of the best score of its issue that a text gets
     pub group: f64,
     /// How much the share of matching words counts
@@ -54,7 +53,6 @@ impl Default for Tuning {
             part: 0.5,
             other_stem: 0.5,
             neighbour: 0.4,
-            second_neighbour: 0.0,
             group: 0.15,
             coverage: 0.3,
             recency: 0.05,
@@ -65,6 +63,29 @@ impl Default for Tuning {
             window: 20,
         }
     }
+}
+
+impl Tuning {
+    /// The score of a candidate, from its share of the best score and from how near the words stand in it.
+    pub fn blend(&self, share: f64, near: Nearness) -> f64 {
+        share + self.nearness(near)
+    }
+
+    pub fn nearness(&self, near: Nearness) -> f64 {
+        self.passage * near.passage + self.phrase * near.phrase
+    }
+}
+
+/// How much each term of the query tells: the most that it contributed to a document.
+pub fn rarity<'s>(query: &Query, found: impl Iterator<Item = &'s Scored>) -> Vec<f64> {
+    let mut rarity = vec![0.0_f64; query.terms.len()];
+    for (term, score) in found.flat_map(|one| &one.terms) {
+        let at = usize::from(*term);
+        if query.terms[at].position.is_some() {
+            rarity[at] = rarity[at].max(*score);
+        }
+    }
+    rarity
 }
 
 /// A word of a query with all forms in which texts may have it.
@@ -257,12 +278,12 @@ impl<'a> Search<'a> {
         let mut seen = vec![false; self.docs.len()];
         // Without words, whatever passes the filter is a result.
         let everything = if query.terms.is_empty() { 0..self.docs.len() as u32 } else { 0..0 };
-        for number in touched.iter().copied().chain(beside.keys().copied()).chain(everything) {
+        for number in touched.iter().copied().chain(everything) {
             let at = number as usize;
             if !self.admitted[at] || std::mem::replace(&mut seen[at], true) {
                 continue;
             }
-            let (beside, prior) = (beside.get(&number).copied().unwrap_or_default(), self.prior(&self.docs[at]));
+            let (beside, prior) = (beside[at], self.prior(&self.docs[at]));
             all.push(Scored {
                 number,
                 score: if query.terms.is_empty() { prior } else { (own[at] + beside) * prior },
@@ -293,24 +314,17 @@ impl<'a> Search<'a> {
 
     /// What a term contributes to each document that has it.
     fn term(&self, term: &Term) -> Vec<(u32, f64)> {
-        let mut frequencies: HashMap<u32, f64> = HashMap::new();
         let mut found: Vec<(u32, f64)> = Vec::new();
-        for (at, (word, weight)) in term.forms.iter().enumerate() {
+        for (word, weight) in &term.forms {
             self.index.for_each(*word, &mut |number, counts| {
-                if !self.counted[number as usize] {
-                    return;
-                }
-                let frequency = weight * self.frequency(&self.docs[number as usize], &counts);
-                if at == 0 && term.forms.len() == 1 {
-                    found.push((number, frequency));
-                } else {
-                    let known = frequencies.entry(number).or_default();
-                    *known = known.max(frequency);
+                if self.counted[number as usize] {
+                    found.push((number, weight * self.frequency(&self.docs[number as usize], &counts)));
                 }
             });
         }
-        found.extend(frequencies);
-        found.sort_unstable_by_key(|(number, _)| *number);
+        // Forms are lists in order, which a stable sort merges. Of several forms in a text the best counts.
+        found.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        found.dedup_by_key(|(number, _)| *number);
         let count = found.len() as f64;
         let rarity = rounded((1.0 + (self.total - count + 0.5) / (count + 0.5)).ln());
         let saturation = self.tuning.saturation;
@@ -338,52 +352,38 @@ impl<'a> Search<'a> {
             + count(Field::Body) / norm(1)
     }
 
-    /// What the entries beside an entry, and the other texts of an issue, contribute to a text.
-    fn beside(&self, own: &[f64], touched: &[u32]) -> HashMap<u32, f64> {
-        let mut beside = HashMap::new();
-        let is_session = |number: u32| self.docs[number as usize].kind == TextKind::Session;
-        if touched.iter().any(|number| is_session(*number)) {
-            let order = self.session_order();
-            let places: HashMap<u32, usize> = touched
-                .iter()
-                .filter(|number| is_session(**number))
-                .filter_map(|number| {
-                    order
-                        .binary_search_by_key(&self.place(*number), |other| self.place(*other))
-                        .ok()
-                        .map(|at| (*number, at))
-                })
-                .collect();
-            for number in touched.iter().filter(|number| is_session(**number)) {
-                let Some(at) = places.get(number) else { continue };
-                let shares = [(1, self.tuning.neighbour), (2, self.tuning.second_neighbour)];
-                for (distance, share) in shares.into_iter().filter(|(_, share)| *share > 0.0) {
-                    let around = [at.checked_sub(distance), at.checked_add(distance)];
-                    for other in around.into_iter().flatten().filter_map(|at| order.get(at)) {
-                        if self.docs[*other as usize].group == self.docs[*number as usize].group {
-                            *beside.entry(*other).or_default() += share * own[*number as usize];
-                        }
-                    }
-                }
-            }
+    /// What the entries beside an entry, and the other texts of an issue, contribute to each text.
+    fn beside(&self, own: &[f64], touched: &[u32]) -> Vec<f64> {
+        let mut beside = vec![0.0; self.docs.len()];
+        let is_session = |number: &u32| self.docs[*number as usize].kind == TextKind::Session;
+        if touched.iter().any(is_session) {
+            self.beside_entries(own, &mut beside);
         }
         let mut best: HashMap<u32, [f64; 2]> = HashMap::new();
-        for number in touched {
-            let doc = &self.docs[*number as usize];
-            if doc.group != 0 && doc.kind != TextKind::Session {
-                let [first, second] = best.entry(doc.group).or_default();
-                let score = own[*number as usize];
-                (*first, *second) = if score > *first { (score, *first) } else { (*first, second.max(score)) };
-            }
-        }
-        for number in touched.iter().filter(|number| !is_session(**number)) {
+        let of_groups =
+            || touched.iter().filter(|number| !is_session(number) && self.docs[**number as usize].group != 0);
+        for number in of_groups() {
+            let [first, second] = best.entry(self.docs[*number as usize].group).or_default();
             let score = own[*number as usize];
-            if let Some([first, second]) = best.get(&self.docs[*number as usize].group) {
-                let other = if score == *first { second } else { first };
-                *beside.entry(*number).or_default() += self.tuning.group * other;
-            }
+            (*first, *second) = if score > *first { (score, *first) } else { (*first, second.max(score)) };
+        }
+        for number in of_groups() {
+            let [first, second] = best[&self.docs[*number as usize].group];
+            let other = if own[*number as usize] == first { second } else { first };
+            beside[*number as usize] += self.tuning.group * other;
         }
         beside
+    }
+
+    fn beside_entries(&self, own: &[f64], beside: &mut [f64]) {
+        let order = self.session_order();
+        for two in order.windows(2) {
+            let [one, other] = [two[0] as usize, two[1] as usize];
+            if self.docs[one].group == self.docs[other].group {
+                beside[one] += self.tuning.neighbour * own[other];
+                beside[other] += self.tuning.neighbour * own[one];
+            }
+        }
     }
 
     fn place(&self, number: u32) -> (u32, u64) {

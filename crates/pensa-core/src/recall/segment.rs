@@ -283,3 +283,74 @@ fn read_number(bytes: &mut &[u8]) -> Result<u64> {
 fn damaged() -> Error {
     Error::new(Code::Corrupt, "the index of recall is damaged").hint("pn doctor --fix builds it again")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Document;
+    use super::super::words::Tokenizer;
+    use super::*;
+
+    fn document(id: u32, body: &str) -> Document {
+        Document {
+            kind: TextKind::Session,
+            id: id.to_string(),
+            at: "2026-01-01T00:00:00.000Z".parse().expect("a time"),
+            actor: "ana".into(),
+            group: Some("se-1".into()),
+            title: (id % 2 == 0).then(|| format!("title {id}")),
+            body: body.into(),
+            tags: vec!["tag".into()],
+            files: vec!["src/a.rs".into()],
+            links: Vec::new(),
+            impact: 2,
+        }
+    }
+
+    /// The documents of a segment as they were added.
+    fn read(parts: &BTreeMap<u32, Vec<u8>>) -> Vec<Indexed> {
+        let docs = read_docs(&parts[&DOCS]).expect("documents");
+        let mut all: Vec<Indexed> = docs.into_iter().map(|doc| Indexed { doc, words: Vec::new() }).collect();
+        for (_, part) in parts.range(..DOCS) {
+            for_each_word(part, |word, postings| {
+                for_each_posting(postings, |at, counts| all[at as usize].words.push((word, counts)))
+            })
+            .expect("words");
+        }
+        all.iter_mut().for_each(|one| one.words.sort_unstable());
+        all
+    }
+
+    #[test]
+    fn segment_gives_back_what_was_added_and_merges_without_what_is_gone() {
+        let mut tokenizer = Tokenizer::default();
+        let made: Vec<Indexed> = (1..=300)
+            .map(|at| Indexed::new(&document(at, &"word again ".repeat(at as usize)), &mut tokenizer))
+            .collect();
+        let mut builder = SegmentBuilder::default();
+        made.iter().zip(1..).for_each(|(one, id): (_, u32)| builder.add(&id.to_string(), one));
+        let mut parts: BTreeMap<u32, Vec<u8>> = builder.finish().into_iter().collect();
+        assert_eq!(read(&parts), made);
+        assert!(without(&parts[&DOCS], |_| false).expect("docs").is_none());
+        let kept = without(&parts[&DOCS], |doc| doc.key % 3 == 0).expect("docs").expect("changed");
+        parts.insert(DOCS, kept);
+        let mut merged = SegmentBuilder::default();
+        merged.add_segment(&parts).expect("merged");
+        let parts: BTreeMap<u32, Vec<u8>> = merged.finish().into_iter().collect();
+        let expected: Vec<Indexed> = made.into_iter().filter(|one| one.doc.key % 3 != 0).collect();
+        assert_eq!(read(&parts), expected);
+        assert_eq!(read_ids(&parts[&IDS]).expect("ids").nth(2), Some("4"));
+    }
+
+    #[test]
+    fn damaged_parts_are_errors_and_no_panics() {
+        let mut builder = SegmentBuilder::default();
+        builder.add("1", &Indexed::new(&document(1, "some words here"), &mut Tokenizer::default()));
+        for (number, part) in builder.finish() {
+            for end in 0..part.len() {
+                let _ = read_docs(&part[..end]);
+                let _ = for_each_word(&part[..end], |_, postings| for_each_posting(postings, |_, _| {}));
+            }
+            assert!(number == IDS || read_docs(&[255]).is_err());
+        }
+    }
+}

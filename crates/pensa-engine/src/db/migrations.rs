@@ -69,7 +69,11 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(line).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 1] = ["0001_initial c7099b078ef5657e 1bedbf1efaa6abea"];
+    const RELEASED: [&str; 3] = [
+        "0001_initial c7099b078ef5657e 1bedbf1efaa6abea",
+        "0002_recall 011747752078aab9 7b90fbd83ece85f3",
+        "0004_vectors ff5c94820378fb8a 7fe1c07e0cc4fb1a",
+    ];
 
     #[test]
     fn every_step_is_pending_until_it_is_applied() {

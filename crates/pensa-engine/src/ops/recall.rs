@@ -10,7 +10,7 @@ use pensa_core::learning::Learning;
 use pensa_core::learning::recall::{Hit, check_budget};
 use pensa_core::ops::learning::Recall;
 use pensa_core::recall::rerank::{Nearness, Reader, tokens};
-use pensa_core::recall::search::{Filter, Postings, Query, Scored, Tuning, admitted, search};
+use pensa_core::recall::search::{Filter, Postings, Query, Scored, Tuning, admitted, rarity, search};
 use pensa_core::recall::vector::{ByteVector, Fusion, VectorKey};
 use pensa_core::recall::words::{Tokenizer, Word, same_file_words, tag_word};
 use pensa_core::recall::{
@@ -297,13 +297,11 @@ impl<'t, 'c> RecallSession<'t, 'c> {
 
     /// Ranks candidates by all that is known, and bounds what one source may have.
     fn in_order(&self, mut found: Vec<Candidate>, limit: usize) -> Vec<Candidate> {
-        let rarity = self.rarity(&found);
-        let reader = Reader::new(&self.query, rarity);
+        let reader = Reader::new(&self.query, rarity(&self.query, found.iter().map(|one| &one.scored)));
         let top = found.iter().map(|one| one.scored.score).fold(0.0, f64::max).max(1e-9);
         for one in &mut found {
             one.near = reader.read(&one.tokens, self.tuning.window);
-            let near = self.tuning.passage * one.near.passage + self.tuning.phrase * one.near.phrase;
-            one.lexical = one.scored.score / top + near;
+            one.lexical = self.tuning.blend(one.scored.score / top, one.near);
         }
         if self.meaning.is_some() {
             fuse(&mut found);
@@ -317,17 +315,6 @@ impl<'t, 'c> RecallSession<'t, 'c> {
         let mut found: Vec<Option<Candidate>> = found.into_iter().map(Some).collect();
         let places = diverse(&sources, limit);
         places.into_iter().filter_map(|at| found[at].take()).take(limit).collect()
-    }
-
-    /// How much each term of the query tells, as the index found it.
-    fn rarity(&self, found: &[Candidate]) -> Vec<f64> {
-        let mut rarity = vec![0.0_f64; self.query.terms.len()];
-        for (term, score) in found.iter().flat_map(|one| &one.scored.terms) {
-            if self.query.terms[usize::from(*term)].position.is_some() {
-                rarity[usize::from(*term)] = rarity[usize::from(*term)].max(*score);
-            }
-        }
-        rarity
     }
 
     /// A result.
@@ -426,7 +413,7 @@ impl<'t, 'c> RecallSession<'t, 'c> {
     }
 
     fn nearness(&self, one: &Candidate) -> f64 {
-        self.tuning.passage * one.near.passage + self.tuning.phrase * one.near.phrase
+        self.tuning.nearness(one.near)
     }
 }
 

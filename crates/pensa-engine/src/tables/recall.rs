@@ -81,7 +81,7 @@ fn flush_if_many(tx: &Tx<'_>) -> Result<()> {
 }
 
 /// Writes the noted texts into the index.
-pub(crate) fn flush(tx: &Tx<'_>) -> Result<()> {
+pub fn flush(tx: &Tx<'_>) -> Result<()> {
     let dirty = Dirty::read(tx)?;
     if dirty.all {
         return rebuild(tx);
@@ -391,7 +391,7 @@ pub(crate) fn for_each_text(tx: &Tx<'_>, mut each: impl FnMut(&Document) -> Resu
 }
 
 /// The texts whose form in the index, or whose absence from it, is wrong.
-pub(crate) fn wrong(tx: &Tx<'_>) -> Result<Vec<(TextKind, String)>> {
+pub fn wrong(tx: &Tx<'_>) -> Result<Vec<(TextKind, String)>> {
     let dirty = Dirty::read(tx)?;
     if dirty.all {
         return Ok(Vec::new());

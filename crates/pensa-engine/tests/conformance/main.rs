@@ -24,6 +24,7 @@ mod peers;
 mod planning;
 mod postgres;
 mod rebuild;
+mod recall;
 mod record_files;
 mod records;
 mod refs;

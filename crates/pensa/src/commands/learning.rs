@@ -131,7 +131,8 @@ fn marked(snippet: &str, screen: &mut Screen) {
 
 /// Where a match is from, in one line.
 fn recalled_from(hit: &Recalled) -> String {
-    let mut line = format!("  {} at {}", if hit.actor.is_empty() { "nobody" } else { &hit.actor }, when(hit.at));
+    let from = if hit.actor.is_empty() { String::new() } else { format!("from {} ", hit.actor) };
+    let mut line = format!("  {from}at {}", when(hit.at));
     let about = [
         ("issue", hit.issue_id.as_ref().map(ToString::to_string)),
         ("work", hit.learning.as_ref().and_then(|learning| learning.work.as_ref()).map(ToString::to_string)),
