@@ -12,7 +12,7 @@ use pensa_core::Result;
 use serde::Deserialize;
 
 use crate::files::{CONFIG, LENGTHS, MODULES, POOLING, broken, json, unsupported};
-use crate::tensors::{Rows, TensorFile};
+use crate::tensors::{TensorFile, VectorRows};
 use crate::wordpiece::WordPiece;
 
 /// Pieces in a batch: its largest matrix has 12 MB with MiniLM.
@@ -80,7 +80,7 @@ pub(crate) struct Bert {
     marks: (u32, u32),
     max_pieces: usize,
     is_first_piece: bool,
-    words: Rows,
+    words: VectorRows,
     /// What is added to each word by its place, with what is added to all of a text.
     positions: Array2<f32>,
     norm: Norm,
@@ -165,7 +165,7 @@ impl Bert {
         let has_words = |prefix: &&str| file.has(&format!("{prefix}{WORDS}"));
         let prefix = PREFIXES.into_iter().find(has_words).unwrap_or_default();
         let (width, named) = (config.hidden_size, |name: &str| format!("{prefix}embeddings.{name}"));
-        let words = Rows::new(&file, format!("{prefix}{WORDS}"), [config.vocab_size, width], in_memory)?;
+        let words = VectorRows::new(&file, format!("{prefix}{WORDS}"), [config.vocab_size, width], in_memory)?;
         let positions = &named("position_embeddings.weight");
         let mut positions = matrix(&file, positions, [config.max_position_embeddings, width])?;
         positions.slice_axis_inplace(Axis(0), Slice::from(..max_pieces.min(config.max_position_embeddings)));

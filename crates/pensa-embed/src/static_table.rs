@@ -5,7 +5,7 @@ use std::path::Path;
 use pensa_core::Result;
 
 use crate::files::unsupported;
-use crate::tensors::{Rows, TensorFile};
+use crate::tensors::{TensorFile, VectorRows};
 use crate::wordpiece::WordPiece;
 
 /// What model2vec calls the table, and what others do.
@@ -17,7 +17,7 @@ const MAX_PIECES: usize = 512;
 #[derive(Debug)]
 pub(crate) struct StaticTable {
     file: TensorFile,
-    rows: Rows,
+    rows: VectorRows,
     pieces: WordPiece,
     /// How much each piece counts, if that is not in the vectors.
     weights: Option<Vec<f32>>,
@@ -38,7 +38,7 @@ impl StaticTable {
         }
         let weights = if file.has("weights") { Some(file.read("weights", &[rows])?) } else { None };
         let pieces = WordPiece::load(directory, rows)?;
-        let rows = Rows::new(&file, name.to_owned(), [rows, columns], in_memory)?;
+        let rows = VectorRows::new(&file, name.to_owned(), [rows, columns], in_memory)?;
         Ok(Self { file, rows, pieces, weights, columns })
     }
 

@@ -192,13 +192,13 @@ impl TensorFile {
 
 /// The rows of a matrix, in memory or left in the file.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct VectorRows {
     name: String,
     shape: [usize; 2],
     numbers: Option<Vec<f32>>,
 }
 
-impl Rows {
+impl VectorRows {
     pub(crate) fn new(file: &TensorFile, name: String, shape: [usize; 2], in_memory: bool) -> Result<Self> {
         let numbers = if in_memory { Some(file.read(&name, &shape)?) } else { None };
         Ok(Self { name, shape, numbers })

@@ -386,6 +386,8 @@ impl<'t, 'c> RecallSession<'t, 'c> {
     fn explanation(&self, one: &Candidate) -> Explanation {
         let near = self.nearness(one) * one.share;
         let top = one.scored.score.max(1e-9) / (one.lexical - near).max(1e-9);
+        // Of a text found by meaning only, age and impact do not count.
+        let prior = if one.scored.prior == 0.0 { 1.0 } else { one.scored.prior };
         let share = |score: f64| (score / top * 1000.0).round() / 1000.0;
         let term = |(term, score): &(u16, f64)| ExplainedTerm {
             term: self.query.terms[usize::from(*term)].text.clone(),
@@ -405,7 +407,7 @@ impl<'t, 'c> RecallSession<'t, 'c> {
         Explanation {
             terms: one.scored.terms.iter().map(term).collect(),
             fields,
-            recency: (one.scored.prior * 1000.0).round() / 1000.0,
+            recency: (prior * 1000.0).round() / 1000.0,
             nearness: (near * 1000.0).round() / 1000.0,
             vector: (one.vector * 1000.0).round() / 1000.0,
             links: share(one.scored.beside * one.scored.prior),

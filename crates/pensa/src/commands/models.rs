@@ -192,16 +192,16 @@ pub(super) fn remove(options: &GlobalOptions, output: Output, model: &str) -> Re
     engine.remove_vectors(&id)?;
     models.retain(|listed| listed.files.id != id);
     list.write(&models)?;
-    output.answer(&Removed { removed: id })
+    output.answer(&RemovedModel { removed: id })
 }
 
 /// A model that was forgotten.
 #[derive(Debug, Serialize)]
-struct Removed {
+struct RemovedModel {
     removed: String,
 }
 
-impl Render for Removed {
+impl Render for RemovedModel {
     fn render(&self, screen: &mut Screen) {
         screen.plain("removed model ").id(&short(&self.removed)).end();
     }

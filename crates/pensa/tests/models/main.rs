@@ -79,6 +79,8 @@ fn a_text_is_found_by_what_it_means_and_filters_still_hold() {
     assert_eq!(ids(&pn, &["dog"]), [walk.as_str()]);
     let explained = pn.pn(["recall", "car", "--in", "learnings", "--explain"]).ok_json();
     assert!(explained[0]["explain"]["vector"].as_f64().expect("a number") > 0.0, "{explained}");
+    let unmatched = pn.pn(["recall", "red car", "--in", "learnings", "--explain"]).ok_json();
+    assert_eq!(unmatched[0]["explain"]["nearness"], 0.0, "{unmatched}");
     pn.pn(["learning", "forget", &oil]).ok();
     assert_eq!(ids(&pn, &["car"]), [issue.as_str()], "a deleted text is gone at once");
     is_sound(&pn);
