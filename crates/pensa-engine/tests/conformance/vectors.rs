@@ -68,7 +68,7 @@ conformance! {
         let world = with_meaning(world);
         let oil = remember(&world, "ana", "the automobile needs oil");
         let other = remember(&world, "ben", "an automobile of ben");
-        let bug = world.task("automobile does not start");
+        let bug = world.task("automobile does not start").id;
         let talker: Agent = world.json::<agent::Create>("a", json!({"type": "user", "name": "t"})).expect("an agent");
         let said = json!({"id": talker.id, "entries": [{"type": "user_message", "text": "which automobile?"}]});
         let said = world.json::<Append>("a", said).expect("appended").first.to_string();
@@ -90,7 +90,7 @@ conformance! {
 
     fn a_vector_counts_only_for_the_text_it_was_computed_from(world: World) {
         let world = with_meaning(world);
-        let bug = world.task("automobile");
+        let bug = world.task("automobile").id;
         let learning = remember(&world, "ana", "an automobile needs oil");
         update(&world);
         world.json::<issue::Update>("a", json!({"id": bug, "title": "hound"})).expect("changed");
