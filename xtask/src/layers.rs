@@ -9,6 +9,7 @@ use crate::tidy::SourceFile;
 const CRATES: &[(&str, &[&str])] = &[
     ("pensa-core", &[]),
     ("pensa-redact", &[]),
+    ("pensa-embed", &["pensa-core"]),
     ("pensa-git", &["pensa-core"]),
     ("pensa-snapshot", &["pensa-core"]),
     ("pensa-interop", &["pensa-core"]),
@@ -24,6 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "pensa-client",
             "pensa-core",
+            "pensa-embed",
             "pensa-engine",
             "pensa-git",
             "pensa-host",

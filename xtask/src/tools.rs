@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use pensa_testkit::{browser, clients, mcp, networkx, postgres, prek};
+use pensa_testkit::{browser, clients, mcp, models, networkx, postgres, prek};
 
 use crate::Result;
 
@@ -51,6 +51,7 @@ pub(crate) fn install_missing() -> Result {
     networkx::install().map_err(|e| format!("cannot fetch networkx: {e}"))?;
     mcp::install().map(drop).map_err(|e| format!("cannot fetch the SDK of MCP: {e}"))?;
     browser::install().map_err(|e| format!("cannot fetch what drives a browser: {e}"))?;
+    models::install().map_err(|e| format!("cannot fetch a sentence-embedding model: {e}"))?;
     clients::install().map_err(|e| format!("cannot fetch what the tests of the clients use: {e}").into())
 }
 

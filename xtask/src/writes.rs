@@ -31,6 +31,7 @@ const TABLES: &[(&str, Holds, &[&str])] = &[
     ("learning_keys", Projection, &["tables/learnings.rs"]),
     ("recall_dirty", Projection, &["replay.rs", "tables/recall.rs"]),
     ("recall_parts", Projection, &["tables/recall.rs"]),
+    ("vectors", Projection, &["tables/vectors.rs"]),
     ("record_keys", Projection, &["tables/records/mod.rs", "tables/records/write.rs"]),
     // Which fields of records have keys follows from what was declared.
     ("record_indexes", Projection, &["tables/records/mod.rs"]),

@@ -72,6 +72,12 @@ pub(crate) struct Redactions {
 /// Checks that a program adds to `doctor`. It gets the store's directory and whether to repair.
 pub type CheckUp = fn(&Path, bool, &mut Report);
 
+/// Has a query embedded, if this machine has a model.
+pub trait QueryEmbedder: Debug + Send + Sync {
+    /// The model's id and the query's vector.
+    fn embed_query(&self, query: &str) -> Option<(String, Vec<f32>)>;
+}
+
 /// The context of one operation.
 #[derive(Debug)]
 pub struct Context<'a> {
@@ -93,6 +99,8 @@ pub struct Context<'a> {
     pub(crate) rules: Arc<IssueRules>,
     /// Further checks of `doctor`.
     pub(crate) check_up: Option<CheckUp>,
+    /// The model that embeds queries.
+    pub(crate) embedder: Option<Arc<dyn QueryEmbedder>>,
     /// The secrets redacted so far.
     pub(crate) redactions: RefCell<Redactions>,
     /// Names that earlier lines of a batch gave to the issues they created.
@@ -133,6 +141,7 @@ impl<'a> Context<'a> {
             allow: None,
             rules: Arc::default(),
             check_up: None,
+            embedder: None,
             redactions: RefCell::default(),
             names: RefCell::default(),
         })
@@ -234,6 +243,7 @@ impl<'a> Context<'a> {
             allow: self.allow.clone(),
             rules: self.rules.clone(),
             check_up: self.check_up,
+            embedder: self.embedder.clone(),
             redactions: RefCell::default(),
             names: RefCell::default(),
         }

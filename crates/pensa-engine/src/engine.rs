@@ -12,7 +12,7 @@ use pensa_redact::Allowlist;
 use uuid::Uuid;
 
 use crate::clock::{Clock, SystemClock};
-use crate::context::{Caller, CheckUp, Context, Ids, RandomIds, SYSTEM, StoreRole};
+use crate::context::{Caller, CheckUp, Context, Ids, QueryEmbedder, RandomIds, SYSTEM, StoreRole};
 use crate::db::{CommitError, Db, Postgres, Tx};
 use crate::execute::{Execute, ExecuteAlone};
 use crate::group::WriteRequest;
@@ -43,6 +43,7 @@ pub struct Engine {
     allow: Option<Arc<Allowlist>>,
     rules: Arc<IssueRules>,
     check_up: Option<CheckUp>,
+    embedder: Option<Arc<dyn QueryEmbedder>>,
 }
 
 /// Receives notices about automatic actions, such as recovery.
@@ -118,6 +119,7 @@ impl Engine {
             allow: None,
             rules: Arc::default(),
             check_up: None,
+            embedder: None,
         })
     }
 
@@ -147,6 +149,13 @@ impl Engine {
     #[must_use]
     pub fn with_check_up(mut self, check_up: CheckUp) -> Self {
         self.check_up = Some(check_up);
+        self
+    }
+
+    /// Lets recall find by meaning, with a model of this machine.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Option<Arc<dyn QueryEmbedder>>) -> Self {
+        self.embedder = embedder;
         self
     }
 
@@ -185,6 +194,7 @@ impl Engine {
             allow: None,
             rules: Arc::default(),
             check_up: None,
+            embedder: None,
         }
     }
 
@@ -258,6 +268,7 @@ impl Engine {
                 let another = another.with_issue_rules(self.rules.clone());
                 let mut another = another.with_allowed_secrets(self.allow.clone());
                 another.check_up = self.check_up;
+                another.embedder.clone_from(&self.embedder);
                 Ok(if let Some(sink) = &self.notice_sink { another.with_notices(sink.clone()) } else { another })
             }
             StoreSource::Database(database, id) => {
@@ -397,6 +408,7 @@ impl Engine {
         cx.allow.clone_from(&self.allow);
         cx.rules.clone_from(&self.rules);
         cx.check_up = self.check_up;
+        cx.embedder.clone_from(&self.embedder);
         Ok(cx)
     }
 

@@ -46,14 +46,14 @@ mod taskstore;
 mod upgrade;
 
 pub use clock::{Clock, SystemClock};
-pub use context::{Caller, CheckUp, Context, Ids, RandomIds, SYSTEM, insufficient_rights};
+pub use context::{Caller, CheckUp, Context, Ids, QueryEmbedder, RandomIds, SYSTEM, insufficient_rights};
 pub use db::Tx;
 pub use db::migrations::SCHEMA_VERSION;
 pub use db::{PoolState, Postgres, Wakeups};
 pub use engine::{Engine, NoticeSink, VersionStamp};
 pub use execute::{Entry, Execute, RunAlone, catalog, entry};
 pub use group::GroupWriter;
-pub use ops::put_records;
+pub use ops::{Embedder, VectorReport, put_records};
 pub use progress::{ProgressCounter, progress};
 pub use projects::{Grant, Projects};
 pub use store::{StoreDir, StoreLocation, write_driver_notes};

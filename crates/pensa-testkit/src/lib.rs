@@ -18,6 +18,7 @@ mod daemon;
 mod disk;
 pub mod http;
 pub mod mcp;
+pub mod models;
 pub mod networkx;
 mod npm;
 pub mod postgres;

@@ -19,6 +19,7 @@ use pensa_host::{self as host, hooks};
 use pensa_redact::{Allowlist, Redactor};
 
 use crate::cli::GlobalOptions;
+use crate::commands::models;
 use crate::output::Output;
 
 pub(crate) const DEFAULT_URL: &str = "http://localhost:7533";
@@ -141,7 +142,8 @@ pub(crate) fn open_engine(options: &GlobalOptions, store: StoreDir) -> Result<En
     let allow = allow(options)?;
     let engine = Engine::open(store)?.with_notices(Arc::new(move |notice| output.warning(notice)));
     let rules = Arc::new(config(options)?.issue_rules()?);
-    Ok(engine.with_issue_rules(rules).with_allowed_secrets(allow).with_check_up(hooks::check_up))
+    let engine = engine.with_issue_rules(rules).with_allowed_secrets(allow).with_check_up(hooks::check_up);
+    Ok(engine.with_embedder(models::queries(output)))
 }
 
 /// Which texts redaction leaves alone. A value from the repository counts only once the user trusts it: it could allow

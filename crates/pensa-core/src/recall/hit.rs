@@ -12,7 +12,7 @@ use crate::id::{IssueId, LearningId, SessionId};
 use crate::issue::Extra;
 use crate::json;
 use crate::learning::recall::Hit;
-use crate::learning::{Impact, Kind, Learning, WorkValue};
+use crate::learning::{Impact, Kind, Learning, LearningUse, MergedSource, WorkValue};
 use crate::session::tokens;
 use crate::time::Timestamp;
 
@@ -84,6 +84,21 @@ pub struct RecalledLearning {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub verified_at: Option<Timestamp>,
+    /// Where the duplicates that were merged into it came from
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<MergedSource>,
+    /// The learnings that its text cites
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<LearningId>,
+    /// Whom it helped, and when; at most once a day for each
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub useful: Vec<LearningUse>,
+    /// Former names of its files
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_files: Vec<String>,
+    /// Learnings that seem to contradict it, and do not
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agrees_with: Vec<LearningId>,
     /// Fields unknown to this version
     #[serde(flatten)]
     pub extra: Extra,
@@ -93,6 +108,7 @@ impl RecalledLearning {
     pub fn new(learning: Learning) -> Self {
         let Learning { kind, text, tags, files, work, impact, expires_at, supersedes, revision, value, .. } = learning;
         let Learning { linear_id, created_at, updated_at, verified_at, mut extra, .. } = learning;
+        let Learning { sources, derived_from, useful, former_files, agrees_with, .. } = learning;
         let taken = ["at", "snippet", "context", "explain", "learning_kind"];
         extra.retain(|name, _| !taken.contains(&name.as_str()));
         Self {
@@ -110,6 +126,11 @@ impl RecalledLearning {
             created_at,
             updated_at,
             verified_at,
+            sources,
+            derived_from,
+            useful,
+            former_files,
+            agrees_with,
             extra,
         }
     }
@@ -139,6 +160,11 @@ impl Recalled {
             created_at: of.created_at,
             updated_at: of.updated_at,
             verified_at: of.verified_at,
+            sources: of.sources,
+            derived_from: of.derived_from,
+            useful: of.useful,
+            former_files: of.former_files,
+            agrees_with: of.agrees_with,
             extra: of.extra,
         };
         Some(Hit { learning, score, cut })

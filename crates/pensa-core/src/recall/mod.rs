@@ -9,6 +9,7 @@ pub mod rerank;
 pub mod search;
 pub mod segment;
 mod snippet;
+pub mod vector;
 pub mod words;
 
 use std::collections::BTreeMap;

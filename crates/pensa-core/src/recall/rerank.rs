@@ -88,7 +88,8 @@ impl<'q> Reader<'q> {
                 }
             }
         }
-        if pairs.is_empty() {
+        // Of words that no text has, nothing is known, and their pairs have no weight.
+        if whole <= 0.0 {
             return 0.0;
         }
         let mut at_position: HashMap<u32, Vec<usize>> = HashMap::new();

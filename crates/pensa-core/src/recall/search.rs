@@ -190,6 +190,13 @@ pub struct Scored {
     pub prior: f64,
 }
 
+impl Scored {
+    /// A document that has none of the words.
+    pub fn unmatched(number: u32) -> Self {
+        Self { number, score: 0.0, terms: Vec::new(), beside: 0.0, prior: 0.0 }
+    }
+}
+
 const DAY: f64 = 86_400_000.0;
 /// The age at which the gain for recency is halved, in days.
 const HALF_LIFE: f64 = 90.0;
@@ -197,6 +204,11 @@ const HALF_LIFE: f64 = 90.0;
 /// The best documents for a query, best first; `limit` of them.
 pub fn search(index: &dyn Postings, query: &Query, filter: &Filter, tuning: &Tuning, limit: usize) -> Vec<Scored> {
     Search::new(index, filter, tuning).run(query, limit)
+}
+
+/// Which documents may be results.
+pub fn admitted(index: &dyn Postings, filter: &Filter, tuning: &Tuning) -> Vec<bool> {
+    Search::new(index, filter, tuning).admitted
 }
 
 struct Search<'a> {

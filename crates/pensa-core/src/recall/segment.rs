@@ -297,7 +297,7 @@ mod tests {
             at: "2026-01-01T00:00:00.000Z".parse().expect("a time"),
             actor: "ana".into(),
             group: Some("se-1".into()),
-            title: (id % 2 == 0).then(|| format!("title {id}")),
+            title: id.is_multiple_of(2).then(|| format!("title {id}")),
             body: body.into(),
             tags: vec!["tag".into()],
             files: vec!["src/a.rs".into()],

@@ -371,73 +371,6 @@ fn guess(text: &str) -> Option<Language> {
     Some(if is_sure { Language::ALL[at] } else { Language::English })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(text: &str) -> Vec<Word> {
-        Tokenizer::default().tokens(text).iter().map(|token| token.word).collect()
-    }
-
-    /// Whether a text is found by every word of a query.
-    fn finds(query: &str, text: &str) -> bool {
-        let known = words(text);
-        let asked = Tokenizer::default().query(query);
-        !asked.is_empty() && asked.iter().all(|word| word.stems.iter().any(|stem| known.contains(stem)))
-    }
-
-    #[test]
-    fn endings_and_case_do_not_matter_in_five_languages() {
-        for (query, text) in [
-            ("migration", "The MIGRATIONS were running twice"),
-            ("connecting", "it was connected and then it connects again"),
-            ("häusern", "Die Häuser und das Dach"),
-            ("connexions", "la connexion au serveur est fermée"),
-            ("usuarios", "el usuario no puede entrar en la cuenta"),
-            ("пароль", "они забыли свои пароли и не могут войти"),
-        ] {
-            assert!(finds(query, text), "{query}");
-        }
-        assert!(!finds("migration", "the opposite"));
-    }
-
-    #[test]
-    fn names_are_found_whole_and_in_parts() {
-        for name in ["readManifestFile", "read_manifest_file", "ReadManifestFILE"] {
-            assert!(finds("manifest", name) && finds("read file", name) && finds(name, name), "{name}");
-        }
-        assert!(finds("0.6.2", "Flask-Login v0.6.2 or 0.6.2") && finds("users", "the user's"));
-        let token = Tokenizer::default().tokens("a readFile")[0];
-        assert_eq!((token.from, token.to), (2, 6));
-    }
-
-    #[test]
-    fn text_without_spaces_is_searched_by_pairs() {
-        assert!(finds("连接", "数据库连接失败") && finds("数据", "数据库") && !finds("库数", "数据库"));
-    }
-
-    #[test]
-    fn paths_match_by_their_ends() {
-        let same = |one: &str, other: &str| {
-            let known = file_words(one);
-            same_file_words(other).iter().any(|word| known.contains(word))
-        };
-        assert!(same("src/a.rs", "./a.rs") && same("a.rs", "crates/x/src/a.rs") && same("src/a.rs", "src/a.rs"));
-        assert!(!same("src/a.rs", "lib/a.rs") && !same("ba.rs", "a.rs"));
-        assert_eq!(
-            paths_in("see src/a.rs, (lib/b.tar.gz) and x.py.").collect::<Vec<_>>(),
-            ["src/a.rs", "lib/b.tar.gz"]
-        );
-    }
-
-    #[test]
-    fn stop_words_are_sorted() {
-        for language in Language::ALL {
-            assert!(language.stop_words().is_sorted(), "{language:?}");
-        }
-    }
-}
-
 #[rustfmt::skip]
 const ENGLISH: &[&str] = &[
     "a", "about", "above", "after", "again", "against", "also", "am", "an", "and", "any", "are", "aren't",
@@ -511,3 +444,70 @@ const RUSSIAN: &[&str] = &[
     "у", "уж", "уже", "хорошо", "хоть", "чего", "чей", "чем", "через", "что", "чтоб", "чтобы", "чуть", "эта", "эти",
     "это", "этого", "этой", "этом", "этот", "эту", "я",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Word> {
+        Tokenizer::default().tokens(text).iter().map(|token| token.word).collect()
+    }
+
+    /// Whether a text is found by every word of a query.
+    fn finds(query: &str, text: &str) -> bool {
+        let known = words(text);
+        let asked = Tokenizer::default().query(query);
+        !asked.is_empty() && asked.iter().all(|word| word.stems.iter().any(|stem| known.contains(stem)))
+    }
+
+    #[test]
+    fn endings_and_case_do_not_matter_in_five_languages() {
+        for (query, text) in [
+            ("migration", "The MIGRATIONS were running twice"),
+            ("connecting", "it was connected and then it connects again"),
+            ("häusern", "Die Häuser und das Dach"),
+            ("connexions", "la connexion au serveur est fermée"),
+            ("usuarios", "el usuario no puede entrar en la cuenta"),
+            ("пароль", "они забыли свои пароли и не могут войти"),
+        ] {
+            assert!(finds(query, text), "{query}");
+        }
+        assert!(!finds("migration", "the opposite"));
+    }
+
+    #[test]
+    fn names_are_found_whole_and_in_parts() {
+        for name in ["readManifestFile", "read_manifest_file", "ReadManifestFILE"] {
+            assert!(finds("manifest", name) && finds("read file", name) && finds(name, name), "{name}");
+        }
+        assert!(finds("0.6.2", "Flask-Login v0.6.2 or 0.6.2") && finds("users", "the user's"));
+        let token = Tokenizer::default().tokens("a readFile")[0];
+        assert_eq!((token.from, token.to), (2, 6));
+    }
+
+    #[test]
+    fn text_without_spaces_is_searched_by_pairs() {
+        assert!(finds("连接", "数据库连接失败") && finds("数据", "数据库") && !finds("库数", "数据库"));
+    }
+
+    #[test]
+    fn paths_match_by_their_ends() {
+        let same = |one: &str, other: &str| {
+            let known = file_words(one);
+            same_file_words(other).iter().any(|word| known.contains(word))
+        };
+        assert!(same("src/a.rs", "./a.rs") && same("a.rs", "crates/x/src/a.rs") && same("src/a.rs", "src/a.rs"));
+        assert!(!same("src/a.rs", "lib/a.rs") && !same("ba.rs", "a.rs"));
+        assert_eq!(
+            paths_in("see src/a.rs, (lib/b.tar.gz) and x.py.").collect::<Vec<_>>(),
+            ["src/a.rs", "lib/b.tar.gz"]
+        );
+    }
+
+    #[test]
+    fn stop_words_are_sorted() {
+        for language in Language::ALL {
+            assert!(language.stop_words().is_sorted(), "{language:?}");
+        }
+    }
+}

@@ -32,8 +32,11 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: [Migration; 2] =
-    [migration!("0001_initial", oldest: FIRST), migration!("0002_recall", oldest: FIRST + 1)];
+const MIGRATIONS: [Migration; 3] = [
+    migration!("0001_initial", oldest: FIRST),
+    migration!("0002_recall", oldest: FIRST + 1),
+    migration!("0003_vectors", oldest: FIRST + 1),
+];
 
 /// The first released schema version. Lower ones were never released.
 pub(crate) const FIRST: i64 = 20;
@@ -66,8 +69,11 @@ mod tests {
         assert_eq!(MIGRATIONS.iter().map(line).collect::<Vec<_>>(), RELEASED);
     }
 
-    const RELEASED: [&str; 2] =
-        ["0001_initial c7099b078ef5657e 1bedbf1efaa6abea", "0002_recall 011747752078aab9 7b90fbd83ece85f3"];
+    const RELEASED: [&str; 3] = [
+        "0001_initial c7099b078ef5657e 1bedbf1efaa6abea",
+        "0002_recall 011747752078aab9 7b90fbd83ece85f3",
+        "0003_vectors ff5c94820378fb8a 7fe1c07e0cc4fb1a",
+    ];
 
     #[test]
     fn every_step_is_pending_until_it_is_applied() {

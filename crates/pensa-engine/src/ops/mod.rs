@@ -44,7 +44,9 @@ mod transcript_issue;
 mod triage;
 pub(crate) mod undo;
 mod upkeep;
+mod vectors;
 mod view;
 mod work;
 
 pub use record::put_each as put_records;
+pub use vectors::{Embedder, VectorReport};

@@ -10,7 +10,8 @@ use pensa_core::learning::Learning;
 use pensa_core::learning::recall::{Hit, check_budget};
 use pensa_core::ops::learning::Recall;
 use pensa_core::recall::rerank::{Nearness, Reader, tokens};
-use pensa_core::recall::search::{Filter, Postings, Query, Scored, Tuning, rarity, search};
+use pensa_core::recall::search::{Filter, Postings, Query, Scored, Tuning, admitted, rarity, search};
+use pensa_core::recall::vector::{ByteVector, Fusion, VectorKey};
 use pensa_core::recall::words::{Tokenizer, Word, same_file_words, tag_word};
 use pensa_core::recall::{
     self, Document, ExplainedTerm, Explanation, Field, HitId, Neighbour, Recalled, RecalledLearning, Sourced, TextKind,
@@ -23,7 +24,7 @@ use crate::db::Tx;
 use crate::execute::Execute;
 use crate::store::StoreLocation;
 use crate::tables::recall::{RecallIndex, documents};
-use crate::tables::{agents, entries, learnings, sessions};
+use crate::tables::{agents, entries, learnings, sessions, vectors};
 
 /// Results by default, and at most.
 const DEFAULT_RECALLED: u32 = 10;
@@ -44,6 +45,8 @@ impl Execute for Recall {
             return Err(Error::invalid("nothing to recall by").hint("give words, --tag, --file, --by or --since"));
         }
         let budget = self.max_tokens.map(check_budget).transpose()?;
+        // Before the first statement: until then the transaction holds nothing.
+        let meaning = cx.embedder.as_ref().filter(|_| !words.trim().is_empty()).and_then(|it| it.embed_query(words));
         let kinds = self.kinds()?;
         let commits = if kinds.contains(&TextKind::Commit) { commits(cx.store)? } else { Vec::new() };
         let mut must: Vec<Vec<Word>> = tags.iter().map(|tag| vec![tag_word(tag)]).collect();
@@ -58,6 +61,7 @@ impl Execute for Recall {
         };
         let limit = self.limit.unwrap_or(DEFAULT_RECALLED).min(MAX_RECALLED) as usize;
         let mut session = RecallSession::open(tx, words, filter, &commits, cx.now)?;
+        session.meaning = meaning.map(|(model, vector)| (model, ByteVector::new(&vector)));
         let found = session.best(limit)?;
         let hits = found.iter().map(|one| session.hit(one, self.explain)).collect::<Result<Vec<_>>>()?;
         budget.map_or(Ok(hits.clone()), |budget| recall::within(hits, budget))
@@ -121,6 +125,10 @@ struct Candidate {
     near: Nearness,
     lexical: f64,
     scored: Scored,
+    /// How much of the ranking by words counts: all of it without a model
+    share: f64,
+    /// Its place by meaning
+    near_place: Option<usize>,
     /// What meaning contributed
     vector: f64,
 }
@@ -153,6 +161,8 @@ struct RecallSession<'t, 'c> {
     commits: BTreeMap<String, Document>,
     now: Timestamp,
     visible: HashMap<String, bool>,
+    /// The query as a model understands it, with the model's id
+    meaning: Option<(String, ByteVector)>,
 }
 
 impl<'t, 'c> RecallSession<'t, 'c> {
@@ -161,7 +171,7 @@ impl<'t, 'c> RecallSession<'t, 'c> {
         let query = Query::new(words, &mut tokenizer, &tuning);
         let index = RecallIndex::read(tx, commits)?;
         let commits = commits.iter().map(|commit| (commit.id.clone(), commit.clone())).collect();
-        Ok(Self { tx, index, query, filter, tuning, tokenizer, commits, now, visible: HashMap::new() })
+        Ok(Self { tx, index, query, filter, tuning, tokenizer, commits, now, visible: HashMap::new(), meaning: None })
     }
 
     /// The best documents, best first.
@@ -172,14 +182,27 @@ impl<'t, 'c> RecallSession<'t, 'c> {
             && self.filter.must.is_empty()
             && self.filter.actors.is_none()
             && self.filter.since.is_none();
-        if has_nothing_to_find || limit == 0 {
+        if has_nothing_to_find && self.meaning.is_none() || limit == 0 {
             return Ok(Vec::new());
         }
         let mut wanted = self.tuning.candidates.max(limit * 2);
+        let compared = match &self.meaning {
+            Some((model, query)) => vectors::compare(self.tx, model, query)?,
+            None => Vec::new(),
+        };
         loop {
-            let scored = search(&self.index, &self.query, &self.filter, &self.tuning, wanted);
+            let mut scored = if has_nothing_to_find {
+                Vec::new()
+            } else {
+                search(&self.index, &self.query, &self.filter, &self.tuning, wanted)
+            };
             let all = scored.len();
-            let found = self.read(scored)?;
+            let near = self.nearest(&compared, wanted);
+            let known: HashSet<u32> = scored.iter().map(|one| one.number).collect();
+            let only_near = near.keys().filter(|number| !known.contains(number));
+            scored.extend(only_near.map(|number| Scored::unmatched(*number)));
+            let all = all.max(near.len());
+            let found = self.read(scored, &near)?;
             // Of what expired, or is hidden, the index knows nothing.
             if found.len() >= limit || all < wanted {
                 return Ok(self.in_order(found, limit));
@@ -188,8 +211,30 @@ impl<'t, 'c> RecallSession<'t, 'c> {
         }
     }
 
+    /// The documents whose vectors are nearest to the query, with their places.
+    fn nearest(&self, compared: &[(f32, VectorKey)], limit: usize) -> Nearest {
+        if compared.is_empty() {
+            return Nearest::new();
+        }
+        let admitted = admitted(&self.index, &self.filter, &self.tuning);
+        let numbered = self.index.docs().iter().zip(0_u32..).zip(&admitted).filter(|(_, admitted)| **admitted);
+        let numbers: HashMap<(TextKind, u64), u32> =
+            numbered.map(|((doc, number), _)| ((doc.kind, doc.key), number)).collect();
+        let near = compared.iter().filter(|(similarity, _)| *similarity > 0.0);
+        let mut near: Vec<(f32, VectorKey, u32)> = near
+            .filter_map(|(similarity, key)| Some((*similarity, *key, *numbers.get(&(key.kind, key.key))?)))
+            .collect();
+        let order = |a: &(f32, VectorKey, u32), b: &(f32, VectorKey, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if near.len() > limit {
+            near.select_nth_unstable_by(limit, order);
+            near.truncate(limit);
+        }
+        near.sort_unstable_by(order);
+        near.into_iter().enumerate().map(|(place, (_, key, number))| (number, (place, key))).collect()
+    }
+
     /// Reads the texts of documents. Those that may not be shown are left out.
-    fn read(&mut self, scored: Vec<Scored>) -> Result<Vec<Candidate>> {
+    fn read(&mut self, scored: Vec<Scored>, near: &Nearest) -> Result<Vec<Candidate>> {
         let mut numbers: BTreeMap<(TextKind, String), Scored> = BTreeMap::new();
         for one in scored {
             let kind = self.index.docs()[one.number as usize].kind;
@@ -217,6 +262,12 @@ impl<'t, 'c> RecallSession<'t, 'c> {
                     continue;
                 }
                 let Some(scored) = numbers.get(&(kind, document.id.clone())).cloned() else { continue };
+                // A vector of what the text was before says nothing about it.
+                let near = near.get(&scored.number).filter(|(_, key)| VectorKey::of(&document) == Some(*key));
+                if near.is_none() && scored.prior == 0.0 {
+                    continue;
+                }
+                let near_place = near.map(|(place, _)| *place);
                 let tokens = tokens(&mut self.tokenizer, &document.text());
                 found.push(Candidate {
                     number: scored.number,
@@ -226,6 +277,8 @@ impl<'t, 'c> RecallSession<'t, 'c> {
                     near: Nearness::default(),
                     lexical: 0.0,
                     scored,
+                    share: 1.0,
+                    near_place,
                     vector: 0.0,
                 });
             }
@@ -252,7 +305,9 @@ impl<'t, 'c> RecallSession<'t, 'c> {
             one.near = reader.read(&one.tokens, self.tuning.window);
             one.lexical = self.tuning.blend(one.scored.score / top, one.near);
         }
-        // A further ranking, such as one by meaning, sets `vector` here.
+        if self.meaning.is_some() {
+            fuse(&mut found);
+        }
         let order = |a: &Candidate, b: &Candidate| {
             let name = |one: &Candidate| (one.document.kind, self.index.docs()[one.number as usize].key);
             b.score().total_cmp(&a.score()).then_with(|| name(a).cmp(&name(b)))
@@ -330,7 +385,10 @@ impl<'t, 'c> RecallSession<'t, 'c> {
     }
 
     fn explanation(&self, one: &Candidate) -> Explanation {
-        let top = one.scored.score.max(1e-9) / (one.lexical - self.nearness(one)).max(1e-9);
+        let near = self.nearness(one) * one.share;
+        let top = one.scored.score.max(1e-9) / (one.lexical - near).max(1e-9);
+        // Of a text found by meaning only, age and impact do not count.
+        let prior = if one.scored.prior == 0.0 { 1.0 } else { one.scored.prior };
         let share = |score: f64| (score / top * 1000.0).round() / 1000.0;
         let term = |(term, score): &(u16, f64)| ExplainedTerm {
             term: self.query.terms[usize::from(*term)].text.clone(),
@@ -350,8 +408,8 @@ impl<'t, 'c> RecallSession<'t, 'c> {
         Explanation {
             terms: one.scored.terms.iter().map(term).collect(),
             fields,
-            recency: (one.scored.prior * 1000.0).round() / 1000.0,
-            nearness: (self.nearness(one) * 1000.0).round() / 1000.0,
+            recency: (prior * 1000.0).round() / 1000.0,
+            nearness: (near * 1000.0).round() / 1000.0,
             vector: (one.vector * 1000.0).round() / 1000.0,
             links: share(one.scored.beside * one.scored.prior),
         }
@@ -359,5 +417,24 @@ impl<'t, 'c> RecallSession<'t, 'c> {
 
     fn nearness(&self, one: &Candidate) -> f64 {
         self.tuning.nearness(one.near)
+    }
+}
+
+/// Documents near to a query: the place of each, and the text that its vector is of.
+type Nearest = BTreeMap<u32, (usize, VectorKey)>;
+
+/// Makes one ranking of those by words and by meaning.
+fn fuse(found: &mut [Candidate]) {
+    let fusion = Fusion::default();
+    let mut by_words: Vec<usize> = (0..found.len()).filter(|at| found[*at].lexical > 0.0).collect();
+    by_words.sort_by(|a, b| {
+        let of = |at: usize| (found[at].document.kind, found[at].scored.number);
+        found[*b].lexical.total_cmp(&found[*a].lexical).then_with(|| of(*a).cmp(&of(*b)))
+    });
+    let places: HashMap<usize, usize> = by_words.into_iter().enumerate().map(|(place, at)| (at, place)).collect();
+    for (at, one) in found.iter_mut().enumerate() {
+        let (words, meaning) = fusion.worth(places.get(&at).copied(), one.near_place);
+        one.share = if one.lexical > 0.0 { words / one.lexical } else { 0.0 };
+        (one.lexical, one.vector) = (words, meaning);
     }
 }

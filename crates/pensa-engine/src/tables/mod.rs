@@ -36,4 +36,5 @@ pub(crate) mod titles;
 pub(crate) mod tombstones;
 pub(crate) mod touched;
 pub(crate) mod triage;
+pub(crate) mod vectors;
 pub(crate) mod work;

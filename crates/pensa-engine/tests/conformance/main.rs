@@ -41,6 +41,7 @@ mod trackers;
 mod transfer;
 mod triage;
 mod undo;
+mod vectors;
 mod work;
 mod world;
 mod writers;

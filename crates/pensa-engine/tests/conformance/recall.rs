@@ -203,7 +203,7 @@ fn a_store_of_the_first_schema_is_indexed_when_it_is_opened() {
         INSERT INTO recall_dirty (kind, id) VALUES ('*', '')",
     )
     .expect("as after the migration");
-    assert_eq!(ids(&world, json!({"q": "fuse"})), [known.clone()], "before the index is there");
+    assert_eq!(ids(&world, json!({"q": "fuse"})), std::slice::from_ref(&known), "before the index is there");
     flush(&world.engine);
     assert_eq!(wrong(&world.engine), []);
     assert_eq!(ids(&world, json!({"q": "fuse"})), [known]);

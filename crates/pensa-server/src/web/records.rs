@@ -159,7 +159,8 @@ async fn memory(asked: &PageRequest) -> Result<MemoryContent> {
     let found = match &query {
         Some(q) => {
             let recall = learning::Recall { q: Some(q.clone()), limit: Some(ROWS), ..learning::Recall::learnings() };
-            let hits = asked.ask(&recall).await?.into_iter().filter_map(Recalled::into_learning).map(|hit| hit.learning);
+            let hits =
+                asked.ask(&recall).await?.into_iter().filter_map(Recalled::into_learning).map(|hit| hit.learning);
             let hits = hits.filter(|learning| kind.is_none_or(|kind| learning.kind == kind));
             hits.map(|learning| LearningDetail { learning, superseded_by: None }).collect()
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use pensa_client::memory;
-use pensa_core::id::{LearningId, LearningRef};
+use pensa_core::id::LearningId;
 use pensa_core::learning::contradiction::Contradiction;
 use pensa_core::learning::upkeep::{LearningStats, ReviewItem, ReviewReason};
 use pensa_core::learning::{FileMove, Learning, LearningDetail, MergedSource};
-use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Recall, Remember, Remembered};
+use pensa_core::ops::learning::{self, Forgotten, ImportLearnings, Remember, Remembered};
 use pensa_core::ops::upkeep;
 use pensa_core::recall::{Explanation, Recalled};
 use pensa_core::session::Object;
@@ -45,15 +45,6 @@ pub(crate) struct ReviewArgs {
     follow_renames: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct RecallArgs {
-    #[command(flatten)]
-    op: Recall,
-    /// Note that this learning was of use, instead of a search; may be given again
-    #[arg(long, value_name = "LEARNING", conflicts_with_all = ["q", "within", "since", "by", "tags", "files", "max_tokens", "limit", "explain"])]
-    useful: Vec<LearningRef>,
-}
-
 pub(super) fn run(options: &GlobalOptions, output: Output, command: LearningCommand) -> Result<()> {
     match command {
         LearningCommand::List(op) => run_op(options, output, &op),
@@ -67,21 +58,6 @@ pub(super) fn run(options: &GlobalOptions, output: Output, command: LearningComm
         LearningCommand::Stats(op) => run_op(options, output, &op),
         LearningCommand::Forget(op) => run_op(options, output, &op),
     }
-}
-
-/// Searches; of what is found, only `--useful` writes anything.
-pub(super) fn recall(options: &GlobalOptions, output: Output, args: RecallArgs) -> Result<()> {
-    let RecallArgs { mut op, useful } = args;
-    if !useful.is_empty() {
-        let client = connect::client(options)?;
-        let note = |id: LearningRef| client.call(&upkeep::Useful { id });
-        let noted: Vec<Learning> = useful.into_iter().map(note).collect::<Result<_>>()?;
-        return output.answer(&noted);
-    }
-    if !op.files.is_empty() {
-        op.files = memory::with_former_names(&connect::client(options)?, &connect::cwd()?, &op.files)?;
-    }
-    run_op(options, output, &op)
 }
 
 fn review(options: &GlobalOptions, output: Output, args: &ReviewArgs) -> Result<()> {

@@ -63,11 +63,17 @@ mod loops;
 mod man;
 #[cfg(feature = "server")]
 mod mcp;
+#[cfg(feature = "semantic")]
+pub(crate) mod models;
+#[cfg(not(feature = "semantic"))]
+#[path = "models_absent.rs"]
+pub(crate) mod models;
 mod overview;
 mod plan;
 mod poll;
 mod prime;
 mod profile;
+mod recall;
 mod record;
 mod recover;
 pub(crate) mod refs;
@@ -216,7 +222,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Skill(work::SkillCommand),
     Remember(ops::learning::Remember),
-    Recall(learning::RecallArgs),
+    Recall(recall::RecallArgs),
     Distill(distill::DistillArgs),
     /// List, verify, review and forget learnings
     #[command(subcommand)]
@@ -348,7 +354,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<()> {
         Command::Changelog(op) => run_op(options, *output, &op),
         Command::Skill(command) => work::skill(options, *output, command),
         Command::Remember(op) => learning::remember(options, *output, op),
-        Command::Recall(args) => learning::recall(options, *output, args),
+        Command::Recall(args) => recall::run(options, *output, args),
         Command::Distill(args) => distill::run(options, *output, args),
         Command::Learning(command) => learning::run(options, *output, command),
         Command::Loop(command) => loops::run(options, *output, command),

@@ -63,6 +63,8 @@ pub(super) fn daemon(options: &GlobalOptions, output: Output, args: DaemonArgs) 
     }
     collect_daily(options, output, &engine, &store.local_dir("snapshots")?)?;
     let listen = SocketAddr::new(args.listen, args.port);
+    #[cfg(feature = "semantic")]
+    let engine = super::models::embed_in_background(output, engine)?;
     let server = Server::bind(
         engine,
         ServerOptions { listen, allowed_hosts: args.allowed_hosts, actor: connect::actor_source(options)?() },

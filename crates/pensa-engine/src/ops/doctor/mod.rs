@@ -20,7 +20,7 @@ use crate::entity;
 use crate::execute::Execute;
 use crate::store::StoreLocation;
 use crate::sync::{self, ExportDir};
-use crate::tables::{deps, events, issues, loops, recall};
+use crate::tables::{deps, events, issues, loops, recall, vectors};
 
 /// A claim without a heartbeat for this long is stale.
 const STALE: Span = Span::from_millis(24 * 3_600_000);
@@ -175,6 +175,20 @@ fn recall_index(cx: &Context<'_>, tx: &Tx<'_>, doctor: &Doctor, report: &mut Rep
     for (kind, id) in wrong.iter().take(MAX_REPORTED) {
         let message = format!("the index of recall has {kind} {id} wrong");
         report_problem(report, "recall", Severity::Error, message, None, true);
+    }
+    for model in vectors::wrong(tx)? {
+        let message = format!("the vectors of model {model} are damaged");
+        report_problem(report, "recall", Severity::Error, message, None, true);
+        if doctor.fix {
+            vectors::remove(tx, &model)?;
+            log_fix(
+                cx,
+                tx,
+                None,
+                &format!("removed the vectors of model {model}; pn recall --update makes them"),
+                report,
+            )?;
+        }
     }
     if doctor.fix && !wrong.is_empty() {
         recall::rebuild(tx)?;
