@@ -595,12 +595,45 @@ export interface components {
        * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
+      /** @description Where the duplicates that were merged into it came from */
+      sources?: components["schemas"]["MergedSource"][];
+      /** @description The learnings that its text cites */
+      derived_from?: string[];
+      /** @description Whom it helped, and when; at most once a day for each */
+      useful?: components["schemas"]["LearningUse"][];
+      /** @description Former names of its files */
+      former_files?: string[];
+      /** @description Learnings that seem to contradict it, and do not */
+      agrees_with?: string[];
     };
     /** @description The value of work, as its author rated it. */
     Worth: {
       /** @description `feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another */
       type?: string | null;
       description?: string | null;
+    };
+    /** @description Where a duplicate that was merged into a learning came from. */
+    MergedSource: {
+      /**
+       * Format: date-time
+       * @description When it was remembered
+       */
+      at: string;
+      actor: string;
+      /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
+      issue_id?: string | null;
+      /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
+      work?: string | null;
+      /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
+      session_id?: string | null;
+      /** @description The learning that it was, if it had been stored */
+      learning?: string | null;
+    };
+    /** @description That a learning was of use. */
+    LearningUse: {
+      /** Format: date-time */
+      at: string;
+      actor: string;
     };
     /** @description A label in use. */
     LabelCount: {
@@ -2746,8 +2779,20 @@ export interface components {
        * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
+      /** @description Where the duplicates that were merged into it came from */
+      sources?: components["schemas"]["MergedSource"][];
+      /** @description The learnings that its text cites */
+      derived_from?: string[];
+      /** @description Whom it helped, and when; at most once a day for each */
+      useful?: components["schemas"]["LearningUse"][];
+      /** @description Former names of its files */
+      former_files?: string[];
+      /** @description Learnings that seem to contradict it, and do not */
+      agrees_with?: string[];
       /** @description True if it was merged into an existing learning; else absent */
       merged?: boolean;
+      /** @description True if the text was recalled from this learning, which is unchanged; else absent */
+      recalled?: boolean;
       /**
        * Format: int64
        * @description How many secrets were replaced
@@ -2800,6 +2845,16 @@ export interface components {
       updated_at?: string;
       /** Format: date-time */
       verified_at?: string | null;
+      /** @description Where the duplicates that were merged into it came from */
+      sources?: components["schemas"]["MergedSource"][];
+      /** @description The learnings that its text cites */
+      derived_from?: string[];
+      /** @description Whom it helped, and when; at most once a day for each */
+      useful?: components["schemas"]["LearningUse"][];
+      /** @description Former names of its files */
+      former_files?: string[];
+      /** @description Learnings that seem to contradict it, and do not */
+      agrees_with?: string[];
       /** @description Entries before and after that are needed to understand it */
       context?: components["schemas"]["Neighbour"][];
       /** @description True if the text was cut to fit the budget; else absent */
@@ -2899,6 +2954,16 @@ export interface components {
        * @description When it was last confirmed as valid
        */
       verified_at?: string | null;
+      /** @description Where the duplicates that were merged into it came from */
+      sources?: components["schemas"]["MergedSource"][];
+      /** @description The learnings that its text cites */
+      derived_from?: string[];
+      /** @description Whom it helped, and when; at most once a day for each */
+      useful?: components["schemas"]["LearningUse"][];
+      /** @description Former names of its files */
+      former_files?: string[];
+      /** @description Learnings that seem to contradict it, and do not */
+      agrees_with?: string[];
       /** @description The learning that replaced it */
       superseded_by?: string | null;
     };
@@ -2908,6 +2973,208 @@ export interface components {
       status: string;
       /** @description The id of a learning, such as `ln-a1b2c3d4`. */
       id: string;
+      /** @description The learnings that were deleted with it */
+      descendants?: string[];
+    };
+    /** @description Two valid learnings that cannot both be right. */
+    Contradiction: {
+      /** @description How two learnings contradict each other. */
+      kind: "opposite" | "value";
+      newer: components["schemas"]["Learning"];
+      older: components["schemas"]["Learning"];
+    };
+    /** @description A learning that should be looked at again. */
+    ReviewItem: {
+      /** @description The id of a learning, such as `ln-a1b2c3d4`. */
+      id: string;
+      /** @description The kind of a learning. */
+      kind: "pattern" | "approach" | "decision" | "gotcha";
+      text: string;
+      tags?: string[];
+      /** @description The files it is about */
+      files?: string[];
+      /** @description The issue it came from */
+      issue_id?: string | null;
+      /** @description The work it came from, by its issue */
+      work?: string | null;
+      /** @description The session it came from */
+      session_id?: string | null;
+      /**
+       * @description How much it matters.
+       * @default medium
+       * @enum {string}
+       */
+      impact?: "high" | "medium" | "low";
+      /**
+       * Format: date-time
+       * @description When it expires
+       */
+      expires_at?: string | null;
+      /** @description The learning that it replaces */
+      supersedes?: string | null;
+      /**
+       * Format: int64
+       * @description How often it was remembered: 1, and one more for each merged duplicate
+       * @default 1
+       */
+      revision?: number;
+      /** @description The value of the work it came from */
+      value?: components["schemas"]["Worth"] | null;
+      /** @description The issue of another tracker */
+      linear_id?: string | null;
+      actor: string;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /**
+       * Format: date-time
+       * @description When it was last confirmed as valid
+       */
+      verified_at?: string | null;
+      /** @description Where the duplicates that were merged into it came from */
+      sources?: components["schemas"]["MergedSource"][];
+      /** @description The learnings that its text cites */
+      derived_from?: string[];
+      /** @description Whom it helped, and when; at most once a day for each */
+      useful?: components["schemas"]["LearningUse"][];
+      /** @description Former names of its files */
+      former_files?: string[];
+      /** @description Learnings that seem to contradict it, and do not */
+      agrees_with?: string[];
+      reasons: ("files_gone" | "contradicted" | "duplicate" | "unused" | "unverified")[];
+      /** @description Those of its files that are gone */
+      gone_files?: string[];
+      /** @description An older learning that says the same */
+      duplicate_of?: string | null;
+    };
+    /** @description A file that has another name now. */
+    FileMove: {
+      from: string;
+      to: string;
+    };
+    /** @description How many learnings there are, of what kind, and how good they are. */
+    LearningStats: {
+      /**
+       * Format: uint
+       * @description All that are stored
+       */
+      total: number;
+      /**
+       * Format: uint
+       * @description Those that are recalled: neither expired nor superseded
+       */
+      valid: number;
+      /** Format: uint */
+      expired: number;
+      /** Format: uint */
+      superseded: number;
+      /** @description Valid ones by kind */
+      kinds: {
+        [key: string]: number;
+      };
+      /** @description Valid ones by impact */
+      impacts: {
+        [key: string]: number;
+      };
+      /**
+       * Format: uint
+       * @description Valid ones that somebody verified
+       */
+      verified: number;
+      /**
+       * Format: uint
+       * @description Valid ones that were of use
+       */
+      useful: number;
+      /**
+       * Format: uint
+       * @description Valid ones with duplicates merged into them
+       */
+      merged: number;
+      /**
+       * Format: uint
+       * @description Valid ones that cite others
+       */
+      derived: number;
+      /**
+       * Format: uint
+       * @description Valid ones about files
+       */
+      about_files: number;
+      /**
+       * Format: uint
+       * @description Pairs that contradict each other
+       */
+      contradictions: number;
+      /**
+       * Format: uint
+       * @description Those that a review proposes, without a look at files
+       */
+      to_review: number;
+      /** @description The most useful ones, with the number of their uses */
+      most_useful: components["schemas"]["UsefulLearning"][];
+    };
+    /** @description A learning, and how often it was of use. */
+    UsefulLearning: {
+      /** @description The id of a learning, such as `ln-a1b2c3d4`. */
+      id: string;
+      /** Format: uint */
+      uses: number;
+      text: string;
+    };
+    /** @description A learning that somebody may accept. */
+    Proposal: {
+      /** @description Its number in the list, or this id, accepts it */
+      id: string;
+      /** @description The kind of a learning. */
+      kind: "pattern" | "approach" | "decision" | "gotcha";
+      text: string;
+      /** @description How a learning was found. */
+      found: "stated" | "fixed_command" | "changed_together" | "close_reason" | "answered";
+      tags?: string[];
+      files?: string[];
+      /** @description The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form. */
+      issue_id?: string | null;
+      /** @description The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form. */
+      session_id?: string | null;
+      /**
+       * Format: int64
+       * @description The entry of the session that it is from
+       */
+      entry?: number | null;
+    };
+    /** @description A prompt for a model. */
+    DistillPrompt: {
+      prompt: string;
+    };
+    /** @description Remember a finding with its source; near-duplicates are merged */
+    Remember: {
+      /** @description The finding; - reads it from standard input */
+      text: string;
+      /** @description Its kind [default: pattern] */
+      kind?: ("pattern" | "approach" | "decision" | "gotcha") | null;
+      /** @description A tag; may be given again */
+      tags?: string[];
+      /** @description A file it is about; may be given again */
+      files?: string[];
+      /** @description The issue it came from */
+      issue?: string | null;
+      /** @description The work it came from, by its issue */
+      work?: string | null;
+      /** @description The session it came from */
+      session?: string | null;
+      /**
+       * @description How much it matters [default: medium]
+       * @enum {string|null}
+       */
+      impact?: "high" | "medium" | "low" | null;
+      /** @description How long it is valid, such as 90d */
+      expires?: string | null;
+      /** @description The learning that it replaces */
+      supersedes?: string | null;
+      /** @description Do not redact secrets */
+      no_redact?: boolean;
     };
     /** @description Work in iterations. */
     Loop: {
@@ -8086,7 +8353,10 @@ export interface operations {
   };
   "learning.forget": {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Also those that were merged with it, supersede it or cite it, and so on */
+        with_descendants?: boolean;
+      };
       path: {
         /** @description Which learning: its id, or the beginning of it */
         id: string;
@@ -8124,6 +8394,324 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Learning"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.useful": {
+    parameters: {
+      query?: never;
+      path: {
+        /** @description Which learning: its id, or the beginning of it */
+        id: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": Record<string, never>;
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.conflicts": {
+    parameters: {
+      query?: {
+        /** @description Only those of this learning */
+        id?: string | null;
+        /** @description At most this many [default: 50] */
+        limit?: number | null;
+      };
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Contradiction"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.agree": {
+    parameters: {
+      query?: never;
+      path: {
+        /** @description Which learning */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The one that it agrees with */
+          other: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.supersede": {
+    parameters: {
+      query?: never;
+      path: {
+        /** @description The learning that no longer holds */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The learning that holds */
+          by: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.merge": {
+    parameters: {
+      query?: never;
+      path: {
+        /** @description The learning that goes */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The learning that stays */
+          into: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.review": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          /** @description After how long without use [default: 180d] */
+          unused_for?: string | null;
+          /** @description Files that are gone; the caller looks, since a store knows no work tree */
+          gone?: string[];
+          /**
+           * Format: uint32
+           * @description At most this many [default: 50]
+           */
+          limit?: number | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["ReviewItem"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.files": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": string[];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.about": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          /**
+           * @description Paths; a name alone stands for every file of that name
+           * @default []
+           */
+          files?: string[];
+          /** @description Only those of this kind */
+          kind?: ("pattern" | "approach" | "decision" | "gotcha") | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.move_files": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Applied in this order */
+          moves: components["schemas"]["FileMove"][];
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Learning"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.stats": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["LearningStats"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "distill.propose": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          /** @description Only this session */
+          session?: string | null;
+          /** @description Only this issue, its comments, and the sessions about it */
+          issue?: string | null;
+          /** @description What happened since then: a duration such as 7d, or a time [default: 7d] */
+          since?: string | null;
+          /** @description The files of each commit; the caller reads them, since a store knows no repository */
+          commits?: string[][];
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Proposal"][];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "distill.prompt": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          /** @description Only this session */
+          session?: string | null;
+          /** @description Only this issue, its comments, and the sessions about it */
+          issue?: string | null;
+          /** @description What happened since then: a duration such as 7d, or a time [default: 7d] */
+          since?: string | null;
+          /**
+           * Format: uint32
+           * @description At most this many tokens, at four bytes each [default: 8000]
+           */
+          max_tokens?: number | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          "application/json": components["schemas"]["DistillPrompt"];
+        };
+      };
+      default: components["responses"]["Error"];
+    };
+  };
+  "learning.remember_all": {
+    parameters: {
+      query?: never;
+      path?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          learnings: components["schemas"]["Remember"][];
+        };
+      };
+    };
+    responses: {
+      /** @description Done */
+      201: {
+        content: {
+          "application/json": components["schemas"]["Remembered"][];
         };
       };
       default: components["responses"]["Error"];

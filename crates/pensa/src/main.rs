@@ -60,11 +60,14 @@ fn parse() -> Result<Cli, clap::Error> {
         args = meant;
         read = parse_args(&args);
     }
-    let usage = match read {
-        Err(usage) if usage.kind() == ErrorKind::UnknownArgument => usage,
-        read => return read,
+    let Err(usage) = read else { return read };
+    let unexpected = match usage.kind() {
+        ErrorKind::UnknownArgument => usage.get(ContextKind::InvalidArg),
+        // Of a command with subcommands, such as `recall model`.
+        ErrorKind::ArgumentConflict => usage.get(ContextKind::InvalidSubcommand),
+        _ => None,
     };
-    let Some(ContextValue::String(extra)) = usage.get(ContextKind::InvalidArg) else { return Err(usage) };
+    let Some(ContextValue::String(extra)) = unexpected else { return Err(usage) };
     let joined = cli::with_words_joined(&args, extra);
     joined.and_then(|args| parse_args(&args).ok()).ok_or(usage)
 }

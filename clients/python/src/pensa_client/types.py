@@ -467,6 +467,16 @@ class Learning(TypedDict):
     updated_at: str
     verified_at: NotRequired[str | None]
     """When it was last confirmed as valid"""
+    sources: NotRequired[list[MergedSource]]
+    """Where the duplicates that were merged into it came from"""
+    derived_from: NotRequired[list[str]]
+    """The learnings that its text cites"""
+    useful: NotRequired[list[LearningUse]]
+    """Whom it helped, and when; at most once a day for each"""
+    former_files: NotRequired[list[str]]
+    """Former names of its files"""
+    agrees_with: NotRequired[list[str]]
+    """Learnings that seem to contradict it, and do not"""
 
 
 class Worth(TypedDict):
@@ -475,6 +485,29 @@ class Worth(TypedDict):
     type: NotRequired[str | None]
     """`feature`, `bugfix`, `performance`, `dx`, `refactor`, `infrastructure`, or another"""
     description: NotRequired[str | None]
+
+
+class MergedSource(TypedDict):
+    """Where a duplicate that was merged into a learning came from."""
+
+    at: str
+    """When it was remembered"""
+    actor: str
+    issue_id: NotRequired[str | None]
+    """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
+    work: NotRequired[str | None]
+    """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
+    session_id: NotRequired[str | None]
+    """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
+    learning: NotRequired[str | None]
+    """The learning that it was, if it had been stored"""
+
+
+class LearningUse(TypedDict):
+    """That a learning was of use."""
+
+    at: str
+    actor: str
 
 
 class LabelCount(TypedDict):
@@ -2132,8 +2165,20 @@ class Remembered(TypedDict):
     updated_at: str
     verified_at: NotRequired[str | None]
     """When it was last confirmed as valid"""
+    sources: NotRequired[list[MergedSource]]
+    """Where the duplicates that were merged into it came from"""
+    derived_from: NotRequired[list[str]]
+    """The learnings that its text cites"""
+    useful: NotRequired[list[LearningUse]]
+    """Whom it helped, and when; at most once a day for each"""
+    former_files: NotRequired[list[str]]
+    """Former names of its files"""
+    agrees_with: NotRequired[list[str]]
+    """Learnings that seem to contradict it, and do not"""
     merged: NotRequired[bool]
     """True if it was merged into an existing learning; else absent"""
+    recalled: NotRequired[bool]
+    """True if the text was recalled from this learning, which is unchanged; else absent"""
     redactions: NotRequired[int]
     """How many secrets were replaced"""
 
@@ -2173,6 +2218,16 @@ class Recalled(TypedDict):
     created_at: NotRequired[str]
     updated_at: NotRequired[str]
     verified_at: NotRequired[str | None]
+    sources: NotRequired[list[MergedSource]]
+    """Where the duplicates that were merged into it came from"""
+    derived_from: NotRequired[list[str]]
+    """The learnings that its text cites"""
+    useful: NotRequired[list[LearningUse]]
+    """Whom it helped, and when; at most once a day for each"""
+    former_files: NotRequired[list[str]]
+    """Former names of its files"""
+    agrees_with: NotRequired[list[str]]
+    """Learnings that seem to contradict it, and do not"""
     context: NotRequired[list[Neighbour]]
     """Entries before and after that are needed to understand it"""
     cut: NotRequired[bool]
@@ -2247,6 +2302,16 @@ class Shown(TypedDict):
     updated_at: str
     verified_at: NotRequired[str | None]
     """When it was last confirmed as valid"""
+    sources: NotRequired[list[MergedSource]]
+    """Where the duplicates that were merged into it came from"""
+    derived_from: NotRequired[list[str]]
+    """The learnings that its text cites"""
+    useful: NotRequired[list[LearningUse]]
+    """Whom it helped, and when; at most once a day for each"""
+    former_files: NotRequired[list[str]]
+    """Former names of its files"""
+    agrees_with: NotRequired[list[str]]
+    """Learnings that seem to contradict it, and do not"""
     superseded_by: NotRequired[str | None]
     """The learning that replaced it"""
 
@@ -2258,6 +2323,161 @@ class Forgotten(TypedDict):
     """Always `deleted`"""
     id: str
     """The id of a learning, such as `ln-a1b2c3d4`."""
+    descendants: NotRequired[list[str]]
+    """The learnings that were deleted with it"""
+
+
+class Contradiction(TypedDict):
+    """Two valid learnings that cannot both be right."""
+
+    kind: Literal["opposite", "value"]
+    """How two learnings contradict each other."""
+    newer: Learning
+    older: Learning
+
+
+class ReviewItem(TypedDict):
+    """A learning that should be looked at again."""
+
+    id: str
+    """The id of a learning, such as `ln-a1b2c3d4`."""
+    kind: Literal["pattern", "approach", "decision", "gotcha"]
+    """The kind of a learning."""
+    text: str
+    tags: NotRequired[list[str]]
+    files: NotRequired[list[str]]
+    """The files it is about"""
+    issue_id: NotRequired[str | None]
+    """The issue it came from"""
+    work: NotRequired[str | None]
+    """The work it came from, by its issue"""
+    session_id: NotRequired[str | None]
+    """The session it came from"""
+    impact: NotRequired[Literal["high", "medium", "low"]]
+    """How much it matters."""
+    expires_at: NotRequired[str | None]
+    """When it expires"""
+    supersedes: NotRequired[str | None]
+    """The learning that it replaces"""
+    revision: NotRequired[int]
+    """How often it was remembered: 1, and one more for each merged duplicate"""
+    value: NotRequired[Worth | None]
+    """The value of the work it came from"""
+    linear_id: NotRequired[str | None]
+    """The issue of another tracker"""
+    actor: str
+    created_at: str
+    updated_at: str
+    verified_at: NotRequired[str | None]
+    """When it was last confirmed as valid"""
+    sources: NotRequired[list[MergedSource]]
+    """Where the duplicates that were merged into it came from"""
+    derived_from: NotRequired[list[str]]
+    """The learnings that its text cites"""
+    useful: NotRequired[list[LearningUse]]
+    """Whom it helped, and when; at most once a day for each"""
+    former_files: NotRequired[list[str]]
+    """Former names of its files"""
+    agrees_with: NotRequired[list[str]]
+    """Learnings that seem to contradict it, and do not"""
+    reasons: list[Literal["files_gone", "contradicted", "duplicate", "unused", "unverified"]]
+    gone_files: NotRequired[list[str]]
+    """Those of its files that are gone"""
+    duplicate_of: NotRequired[str | None]
+    """An older learning that says the same"""
+
+
+class LearningStats(TypedDict):
+    """How many learnings there are, of what kind, and how good they are."""
+
+    total: int
+    """All that are stored"""
+    valid: int
+    """Those that are recalled: neither expired nor superseded"""
+    expired: int
+    superseded: int
+    kinds: dict[str, int]
+    """Valid ones by kind"""
+    impacts: dict[str, int]
+    """Valid ones by impact"""
+    verified: int
+    """Valid ones that somebody verified"""
+    useful: int
+    """Valid ones that were of use"""
+    merged: int
+    """Valid ones with duplicates merged into them"""
+    derived: int
+    """Valid ones that cite others"""
+    about_files: int
+    """Valid ones about files"""
+    contradictions: int
+    """Pairs that contradict each other"""
+    to_review: int
+    """Those that a review proposes, without a look at files"""
+    most_useful: list[UsefulLearning]
+    """The most useful ones, with the number of their uses"""
+
+
+class UsefulLearning(TypedDict):
+    """A learning, and how often it was of use."""
+
+    id: str
+    """The id of a learning, such as `ln-a1b2c3d4`."""
+    uses: int
+    text: str
+
+
+class Proposal(TypedDict):
+    """A learning that somebody may accept."""
+
+    id: str
+    """Its number in the list, or this id, accepts it"""
+    kind: Literal["pattern", "approach", "decision", "gotcha"]
+    """The kind of a learning."""
+    text: str
+    found: Literal["stated", "fixed_command", "changed_together", "close_reason", "answered"]
+    """How a learning was found."""
+    tags: NotRequired[list[str]]
+    files: NotRequired[list[str]]
+    issue_id: NotRequired[str | None]
+    """The id of an issue, such as `pn-a1b2c3d4`. Imported ids keep their own form."""
+    session_id: NotRequired[str | None]
+    """The id of a session, such as `se-a1b2c3d4`. Imported ids keep their own form."""
+    entry: NotRequired[int | None]
+    """The entry of the session that it is from"""
+
+
+class DistillPrompt(TypedDict):
+    """A prompt for a model."""
+
+    prompt: str
+
+
+class Remember(TypedDict):
+    """Remember a finding with its source; near-duplicates are merged"""
+
+    text: str
+    """The finding; - reads it from standard input"""
+    kind: NotRequired[Literal["pattern", "approach", "decision", "gotcha"] | None]
+    """Its kind [default: pattern]"""
+    tags: NotRequired[list[str]]
+    """A tag; may be given again"""
+    files: NotRequired[list[str]]
+    """A file it is about; may be given again"""
+    issue: NotRequired[str | None]
+    """The issue it came from"""
+    work: NotRequired[str | None]
+    """The work it came from, by its issue"""
+    session: NotRequired[str | None]
+    """The session it came from"""
+    impact: NotRequired[Literal["high", "medium", "low", None]]
+    """How much it matters [default: medium]"""
+    expires: NotRequired[str | None]
+    """How long it is valid, such as 90d"""
+    supersedes: NotRequired[str | None]
+    """The learning that it replaces"""
+    no_redact: NotRequired[bool]
+    """Do not redact secrets"""
 
 
 class Loop(TypedDict):
@@ -4890,6 +5110,8 @@ class LearningForgetInput(TypedDict):
 
     id: str
     """Which learning: its id, or the beginning of it"""
+    with_descendants: NotRequired[bool]
+    """Also those that were merged with it, supersede it or cite it, and so on"""
 
 
 class LearningVerifyInput(TypedDict):
@@ -4899,6 +5121,116 @@ class LearningVerifyInput(TypedDict):
     """Which learning: its id, or the beginning of it"""
     expires: NotRequired[str | None]
     """How long it is valid from now on"""
+
+
+class LearningUsefulInput(TypedDict):
+    """What learning.useful is asked."""
+
+    id: str
+    """Which learning: its id, or the beginning of it"""
+
+
+class LearningConflictsInput(TypedDict):
+    """What learning.conflicts is asked."""
+
+    id: NotRequired[str | None]
+    """Only those of this learning"""
+    limit: NotRequired[int | None]
+    """At most this many [default: 50]"""
+
+
+class LearningAgreeInput(TypedDict):
+    """What learning.agree is asked."""
+
+    id: str
+    """Which learning"""
+    other: str
+    """The one that it agrees with"""
+
+
+class LearningSupersedeInput(TypedDict):
+    """What learning.supersede is asked."""
+
+    id: str
+    """The learning that no longer holds"""
+    by: str
+    """The learning that holds"""
+
+
+class LearningMergeInput(TypedDict):
+    """What learning.merge is asked."""
+
+    id: str
+    """The learning that goes"""
+    into: str
+    """The learning that stays"""
+
+
+class LearningReviewInput(TypedDict):
+    """What learning.review is asked."""
+
+    unused_for: NotRequired[str | None]
+    """After how long without use [default: 180d]"""
+    gone: NotRequired[list[str]]
+    """Files that are gone; the caller looks, since a store knows no work tree"""
+    limit: NotRequired[int | None]
+    """At most this many [default: 50]"""
+
+
+class LearningFilesInput(TypedDict):
+    """What learning.files is asked."""
+
+
+class LearningAboutInput(TypedDict):
+    """What learning.about is asked."""
+
+    files: NotRequired[list[str]]
+    """Paths; a name alone stands for every file of that name"""
+    kind: NotRequired[Literal["pattern", "approach", "decision", "gotcha"] | None]
+    """Only those of this kind"""
+
+
+class LearningMoveFilesInput(TypedDict):
+    """What learning.move_files is asked."""
+
+    moves: list[FileMove]
+    """Applied in this order"""
+
+
+class LearningStatsInput(TypedDict):
+    """What learning.stats is asked."""
+
+
+class DistillProposeInput(TypedDict):
+    """What distill.propose is asked."""
+
+    session: NotRequired[str | None]
+    """Only this session"""
+    issue: NotRequired[str | None]
+    """Only this issue, its comments, and the sessions about it"""
+    since: NotRequired[str | None]
+    """What happened since then: a duration such as 7d, or a time [default: 7d]"""
+    commits: NotRequired[list[list[str]]]
+    """The files of each commit; the caller reads them, since a store knows no repository"""
+
+
+class DistillPromptInput(TypedDict):
+    """What distill.prompt is asked."""
+
+    session: NotRequired[str | None]
+    """Only this session"""
+    issue: NotRequired[str | None]
+    """Only this issue, its comments, and the sessions about it"""
+    since: NotRequired[str | None]
+    """What happened since then: a duration such as 7d, or a time [default: 7d]"""
+    max_tokens: NotRequired[int | None]
+    """At most this many tokens, at four bytes each [default: 8000]"""
+
+
+class LearningRememberAllInput(TypedDict):
+    """What learning.remember_all is asked."""
+
+    learnings: list[Remember]
 
 
 class LoopCreateInput(TypedDict):
@@ -5279,6 +5611,16 @@ Claim = TypedDict(
 
 
 HitId = int | str
+
+
+FileMove = TypedDict(
+    "FileMove",
+    {
+        "from": str,
+        "to": str,
+    },
+)
+"""A file that has another name now."""
 
 
 LearningRecallInput = TypedDict(

@@ -26,10 +26,13 @@ pub(super) fn run(_: &crate::cli::GlobalOptions, _: &TuiArgs) -> pensa_core::Res
 /// Without the feature `tui` there is no window: a terminal, too, gets lines of JSON.
 #[cfg(not(feature = "tui"))]
 #[derive(Debug)]
-pub(super) enum WatchWindow {}
+pub(super) enum NoWindow {}
 
 #[cfg(not(feature = "tui"))]
-impl WatchWindow {
+pub(super) use self::NoWindow as WatchWindow;
+
+#[cfg(not(feature = "tui"))]
+impl NoWindow {
     pub(super) fn show_queue(&mut self, _: &[pensa_core::issue::Issue]) -> pensa_core::Result<()> {
         match *self {}
     }
