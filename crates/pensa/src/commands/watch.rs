@@ -195,12 +195,9 @@ impl WatchedView {
 
     /// Gives the terminal back and leaves the last answer on it.
     fn end<T: Serialize + Render>(self, answer: &T) -> Result<()> {
-        let Self { output, window, .. } = self;
-        if window.is_none() {
-            return Ok(());
-        }
-        drop(window);
-        output.answer(answer)
+        let (output, has_window) = (self.output, self.window.is_some());
+        drop(self);
+        if has_window { output.answer(answer) } else { Ok(()) }
     }
 
     /// Waits for an event.
