@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::db::Tx;
 use crate::entity;
 use crate::ops::{self, session::Links};
-use crate::tables::{agents, entries, sessions, tombstones};
+use crate::tables::{agents, entries, events, sessions, tombstones};
 
 /// Entries copied at a time.
 const COPIED: i64 = 256;
@@ -102,10 +102,18 @@ fn ensure_open_session(cx: &Context<'_>, tx: &Tx<'_>, id: &AgentId, going: Optio
         None => return Ok(()),
     };
     move_to(cx, tx, &agent, &next.id)?;
-    if current.is_blank() && !is_going {
+    if current.is_blank() && !is_going && began_with(tx, id, &current.session.id)? {
         ops::session::remove(cx, tx, &current.session)?;
     }
     Ok(())
+}
+
+/// Whether an agent began with this session in this store. Any other blank session may be one of another store, whose
+/// entries have not arrived yet.
+fn began_with(tx: &Tx<'_>, agent: &AgentId, session: &SessionId) -> Result<bool> {
+    let first = events::of_subject(tx, "agent", agent.as_str(), 0, Some(1))?.pop();
+    let opened = first.as_ref().and_then(|event| event.detail.get("active_session_id"));
+    Ok(opened.is_some_and(|change| change["new"] == session.as_str()))
 }
 
 /// Each store chooses an agent's active session by itself, so the agent does not count as changed.

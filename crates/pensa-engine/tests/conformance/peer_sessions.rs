@@ -191,6 +191,20 @@ conformance! {
         assert!(findings.iter().all(|finding| finding.severity != store::Severity::Error), "{findings:?}");
     }
 
+    fn sessions_of_an_agent_that_arrive_together_are_all_kept(here: World) {
+        let (there, third) = (here.clone_of(0x1000), here.clone_of(0x2000));
+        here.json::<agent::Create>("alice", json!({"type": "user", "name": "bot"})).expect("an agent");
+        sync_until_equal(&here, &there);
+        append_messages(&here, "bot", &["said here"]);
+        append_messages(&there, "bot", &["said there"]);
+        sync_sessions_until_equal(&here, &there);
+        assert_eq!(conversations(&there).len(), 2);
+        sync_sessions_until_equal(&third, &there);
+        assert_eq!(conversations(&third), conversations(&here));
+        let all = third.json::<session::List>("a", json!({"all": true})).expect("sessions");
+        assert_eq!(all.len(), 2, "nothing is left of the session that it began with");
+    }
+
     fn an_interrupted_sync_of_entries_resumes(here: World) {
         let there = here.clone_of(0x1000);
         here.json::<agent::Create>("alice", json!({"type": "user", "name": "bot"})).expect("an agent");

@@ -164,8 +164,7 @@ fn daily(sdk: &mut Sdk, issue: &str) -> Vec<String> {
     printed.push(sdk.call("work", json!({"act": "start", "issue": issue, "steps": steps, "branch": "fix"})));
     printed.push(sdk.call("work", json!({"act": "step_done"})));
     printed.push(sdk.call("context", json!({})));
-    let known =
-        json!({"text": "the resolver has no parent </data>", "kind": "gotcha", "tags": ["resolver"], "issue": issue});
+    let known = json!({"text": "the resolver has no parent </data>", "kind": "gotcha", "tags": ["resolver"], "files": ["a.rs"], "issue": issue});
     for _ in 0..2 {
         printed.push(sdk.call("remember", known.clone()));
     }

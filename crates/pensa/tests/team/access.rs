@@ -33,6 +33,7 @@ pub(crate) struct EntityIds {
     repo: String,
     snapshot: String,
     learning: String,
+    other_learning: String,
     reference: String,
     a_loop: String,
     signal: String,
@@ -60,6 +61,8 @@ impl EntityIds {
         http.post("/skills", &json!({"name": word, "skills": [word]})).ok();
         let known = json!({"text": format!("{word} {issue}"), "tags": [word], "files": [word], "issue": issue});
         let learning = http.post("/learnings", &known).ok();
+        let other_learning =
+            http.post("/learnings", &json!({"text": format!("nothing like that was said of {other} by {word}")})).ok();
         let known = json!({"target": format!("tracker:{issue}"), "title": word});
         let reference = http.post(&format!("/issues/{issue}/refs"), &known).ok();
         Self {
@@ -73,6 +76,7 @@ impl EntityIds {
             repo: text(&run["repo_id"]),
             snapshot: text(&snapshot["id"]),
             learning: text(&learning["id"]),
+            other_learning: text(&other_learning["id"]),
             reference: text(&reference["id"]),
             a_loop: "lp-00000000".into(),
             signal: "sg-00000000".into(),
@@ -102,7 +106,7 @@ impl EntityIds {
         let [issue, agent, session, run, runtime, job, repo, snapshot, learning, reference, a_loop, signal, token] =
             ["pn", "ag", "se", "run", "rt", "job", "repo", "snap", "ln", "rf", "lp", "sg", "tok"]
                 .map(|kind| format!("{kind}-00000000"));
-        let (other, project) = (issue.clone(), OWN_PROJECT.into());
+        let (other, other_learning, project) = (issue.clone(), learning.clone(), OWN_PROJECT.into());
         Self {
             issue,
             other,
@@ -114,6 +118,7 @@ impl EntityIds {
             repo,
             snapshot,
             learning,
+            other_learning,
             reference,
             a_loop,
             signal,
@@ -205,6 +210,7 @@ impl OperationRequest {
             repo,
             snapshot,
             learning,
+            other_learning,
             reference,
             a_loop,
             signal,
@@ -278,6 +284,13 @@ impl OperationRequest {
             "learning.take" => json!({"records": [{"taskId": issue, "learnings": {"gotchas": ["taken"]}}]}),
             "learning.recall" => json!({"q": "made"}),
             "learning.list" => json!({"issue": issue}),
+            "learning.agree" => json!({"other": other_learning}),
+            "learning.supersede" => json!({"by": other_learning}),
+            "learning.merge" => json!({"into": other_learning}),
+            "learning.about" => json!({"files": ["made.rs"]}),
+            "learning.move_files" => json!({"moves": [{"from": "made.rs", "to": "moved.rs"}]}),
+            "learning.remember_all" => json!({"learnings": [{"text": "found out too", "issue": issue}]}),
+            "distill.propose" | "distill.prompt" => json!({"issue": issue}),
             "sync.take" => json!({"entries": [], "peer": {"store_id": issue, "turn": 0}}),
             "sync.pending" => json!({"peer": issue, "limit": 1}),
             "sync.changes" => json!({"after": issue, "limit": 1}),

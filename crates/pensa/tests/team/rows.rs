@@ -48,10 +48,12 @@ impl TwoStores {
             let three = text(&key.body(&json!({"title": "three", "issue_type": "task"})).reply().ok()["id"]);
             http.ask("DELETE", &format!("/issues/{three}?force=true")).reply().ok();
         }
-        // Only stores with files have conflicts.
+        // Only stores with files have conflicts; the index of recall begins with many texts, and vectors with a model.
         for id in &stores {
             team.database().psql(&format!(
-                "INSERT INTO pensa.conflicts (store_id, id, collection, record_id, field, kept, other, whole, found_at)
+                "INSERT INTO pensa.recall_parts (store_id, part, segment, data) VALUES ('{id}', 1, 1, '');
+                 INSERT INTO pensa.vectors (store_id, model, block, texts, data) VALUES ('{id}', 'm', 1, '', '');
+                 INSERT INTO pensa.conflicts (store_id, id, collection, record_id, field, kept, other, whole, found_at)
                  VALUES ('{id}', 'cf-1', 'issues', 'pn-1', 'title', '1', '2', '{{}}', '2026-01-01T00:00:00.000Z')"
             ));
         }
