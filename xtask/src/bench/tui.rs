@@ -87,7 +87,13 @@ fn at_size(lab: &Lab, store: &BenchProject) -> Result<Vec<ReportRow>> {
             "From a key that moves the cursor until the frame that shows it begins",
         ),
         ReportRow::limited(at("idle"), percent(idle), idle * 100.0, Some((1.0, " %")), idle_about),
-        ReportRow::limited(at("100 events a second"), percent(busy), busy * 100.0, Some((20.0, " %")), busy_about),
+        ReportRow::limited(
+            at("100 events a second"),
+            percent(busy),
+            busy * 100.0,
+            (!is_large).then_some((20.0, " %")),
+            busy_about,
+        ),
         ReportRow::limited(
             at("memory"),
             format!("{memory:.1} MB"),
