@@ -70,6 +70,9 @@ impl Execute for Recall {
 
 /// The best learnings for words, and for the issues and files that they may be linked with.
 pub(crate) fn recalled(tx: &Tx<'_>, words: &str, issues: &[IssueId], now: Timestamp, limit: usize) -> Result<Vec<Hit>> {
+    if !learnings::is_any(tx)? {
+        return Ok(Vec::new());
+    }
     let filter = Filter { kinds: vec![TextKind::Learning], ..Filter::default() };
     let mut session = RecallSession::open(tx, words, filter, &[], now)?;
     session.query.add_links(issues.iter().map(IssueId::as_str));

@@ -38,6 +38,11 @@ pub(crate) fn get(tx: &Tx<'_>, id: &LearningId) -> Result<Option<Learning>> {
     entity::get(tx, params![id.as_str()])
 }
 
+/// Whether anything was learned: opening the index to find nothing takes longer than the rest of many commands.
+pub(crate) fn is_any(tx: &Tx<'_>) -> Result<bool> {
+    Ok(tx.query_one("SELECT 1 FROM learnings LIMIT 1", params![], |_| Ok(()))?.is_some())
+}
+
 /// Finds a learning by its id or a prefix.
 pub(crate) fn find(tx: &Tx<'_>, reference: &LearningRef) -> Result<LearningDetail> {
     let id: LearningId = LEARNINGS.find(tx, reference.as_str())?.parse()?;
