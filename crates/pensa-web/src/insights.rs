@@ -125,18 +125,33 @@ fn conflicts(frame: &Frame, rows: &[PriorityConflict]) -> Markup {
     })
 }
 
+/// Most tracks, and most issues of each; `pn plan` has them all.
+const MAX_TRACKS: usize = 20;
+const MAX_OF_TRACK: usize = 50;
+
+/// How many of a list are not shown.
+fn left_out(all: usize, most: usize) -> Markup {
+    html! {
+        @if all > most {
+            p.hint { "and " (all - most) " more" }
+        }
+    }
+}
+
 fn tracks(frame: &Frame, plan: &Plan) -> Markup {
     html! {
         @if plan.tracks.len() > 1 {
             section {
                 h2 { "Tracks " span.count { (plan.tracks.len()) } }
                 p.hint { "They do not wait for each other, so that each can have an agent." }
-                @for track in &plan.tracks {
+                @for track in plan.tracks.iter().take(MAX_TRACKS) {
                     details {
                         summary { "Track " (track.track) ": " (track.issues.len()) " issues, longest chain " (track.depth) }
-                        ol { @for one in &track.issues { li { (links::brief(frame, &one.issue)) } } }
+                        ol { @for one in track.issues.iter().take(MAX_OF_TRACK) { li { (links::brief(frame, &one.issue)) } } }
+                        (left_out(track.issues.len(), MAX_OF_TRACK))
                     }
                 }
+                (left_out(plan.tracks.len(), MAX_TRACKS))
             }
         }
     }
@@ -177,6 +192,17 @@ mod tests {
             insights: serde_json::from_value(insights).expect(read),
             plan: serde_json::from_value(plan).expect(read),
         }
+    }
+
+    #[test]
+    fn of_many_tracks_some_are_shown() {
+        let mut content = content("a title");
+        let issue = content.plan.tracks[0].issues[0].clone();
+        content.plan.tracks[0].issues = vec![issue; MAX_OF_TRACK + 3];
+        content.plan.tracks = vec![content.plan.tracks[0].clone(); MAX_TRACKS + 2];
+        let html = tracks(&frame(), &content.plan).into_string();
+        assert_eq!(html.matches("<details").count(), MAX_TRACKS);
+        assert!(html.contains("and 3 more") && html.contains("and 2 more"), "{html}");
     }
 
     #[test]
