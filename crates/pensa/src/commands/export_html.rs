@@ -34,8 +34,11 @@ const DAYS: u32 = 90;
 const DRAWN: u32 = 200;
 /// Entries of the history of an issue.
 const HISTORY: u32 = 200;
-/// What an index that we wrote contains: only then may files beside it be replaced.
+/// Every index of an export contains it. Only beside such an index may files be replaced.
 const OURS: &str = "<body data-root=\"\" data-last-event=\"";
+/// The first index of a new directory: an export that was interrupted can be repeated.
+const UNFINISHED: &str = "<!DOCTYPE html><title>Unfinished</title><body data-root=\"\" data-last-event=\"0\">\
+     <p>This export was interrupted. Run pn export --html again.\n";
 
 /// What was written.
 #[derive(Debug, Serialize)]
@@ -68,6 +71,11 @@ pub(super) fn run(options: &GlobalOptions, output: Output, target: &Path, is_sin
 /// Writes all files, and removes those of an earlier export that are no more.
 fn write_directory(dir: &Path, project: &ProjectContent, issues: &[Issue], reader: &mut AnswerReader) -> Result<usize> {
     check_target(dir)?;
+    fs::create_dir_all(dir).map_err(|e| failed("make", dir, &e))?;
+    let index = dir.join("index.html");
+    if !index.exists() {
+        context::write_atomically(&index, UNFINISHED, 0o666)?;
+    }
     let issue_dir = dir.join("issues");
     fs::create_dir_all(&issue_dir).map_err(|e| failed("make", &issue_dir, &e))?;
     let mut kept: Vec<PathBuf> = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use pensa_testkit::Sandbox;
+use pensa_testkit::{Disk, Sandbox};
 
 use crate::steps::{create, task};
 
@@ -97,6 +97,24 @@ fn secrets_that_were_kept_are_not_published() {
     let written = pn.pn(["export", "--html", dir.to_str().expect("a path")]).ok_json();
     assert!(written["redactions"].as_i64() > Some(0));
     assert!(files(&dir).values().all(|text| !text.contains(&secret)));
+}
+
+#[test]
+fn an_export_that_a_full_disk_interrupted_is_repeated() {
+    let (pn, _) = project();
+    let site = pn.path("small");
+    fs::create_dir(&site).expect("a directory");
+    let disk = Disk::small(&pn, &site, "200k");
+    fs::write(disk.file("ballast"), vec![1_u8; 170 << 10]).expect("room for the ballast");
+    let target = site.join("pages").display().to_string();
+    let error = pn.pn(["export", "--html", &target]).json().on(&disk).answer().error();
+    assert_eq!(error["code"], "disk_full", "{error}");
+    let index = fs::read_to_string(disk.file("pages/index.html")).expect("an index");
+    assert!(index.contains("interrupted"), "{index}");
+    fs::remove_file(disk.file("ballast")).expect("removed");
+    pn.pn(["export", "--html", &target]).on(&disk).ok();
+    let index = fs::read_to_string(disk.file("pages/index.html")).expect("an index");
+    assert!(index.contains("the first") && !index.contains("interrupted"), "{index}");
 }
 
 #[test]
