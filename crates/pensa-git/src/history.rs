@@ -13,8 +13,8 @@ use crate::{git, run_with};
 const MAX_BYTES: u64 = 32 << 20;
 /// The most files of one commit; a commit with more is an import rather than somebody's work on them.
 const MAX_COMMIT_FILES: usize = 1_000;
-/// What a commit begins with in the output of `git log`. A file of such a name poses as a commit, but whoever adds that
-/// file can as well commit under any name.
+/// The mark before each commit in the output of `git log`. A file with such a name looks like a commit, which gains nothing:
+/// its author could commit under any name.
 const COMMIT_MARK: &str = "\u{1}commit ";
 
 /// Who changed which files in a commit.

@@ -1,5 +1,5 @@
-//! Decides who may see the pages of a daemon: the same user of this machine, and those who came by the address that
-//! `pn web` opened, or logged in with the daemon's token.
+//! Decides who may see the pages of a daemon: the user who runs it, on this machine; and browsers that opened the address of
+//! `pn web`, or logged in with the daemon's token.
 
 use axum::body::Body;
 use axum::http::header::SET_COOKIE;

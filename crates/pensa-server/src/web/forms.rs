@@ -55,12 +55,12 @@ pub(super) async fn answer(asked: &PageRequest, request: Request, is_script: boo
     if !is_script {
         return Ok(html::redirect(&back));
     }
-    let mut told = Map::new();
-    told.insert("message".to_owned(), done.message.into());
+    let mut answer = Map::new();
+    answer.insert("message".to_owned(), done.message.into());
     if let Some(warning) = done.warning {
-        told.insert("warning".to_owned(), warning.into());
+        answer.insert("warning".to_owned(), warning.into());
     }
-    Ok(response::ok(StatusCode::OK, json::to_line(&told)?))
+    Ok(response::ok(StatusCode::OK, json::to_line(&answer)?))
 }
 
 async fn run(asked: &PageRequest, fields: Pairs) -> Result<FormResult> {

@@ -1,4 +1,4 @@
-//! Who has pages of a store open, told to everybody else who has.
+//! Tracks who has pages of a store open, and sends the names to every open page.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
